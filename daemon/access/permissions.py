@@ -17,8 +17,7 @@ from ..sessions.scope import Scope
 from ..sessions.session import NOBODY, Session, SessionState
 from ..workspace.open_projects import OpenProjects
 from ..workspace.project import Project
-from .agent import Agent, View, policy_for, policy_of, require_all
-from .visible import visible_items
+from .agent import Agent, View, policy_for, policy_of, require_all, visible_items
 
 ITEM_VIEWS_MAX = 16
 """Maximum number of policies for which a project's visible items are cached."""

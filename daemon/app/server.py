@@ -39,12 +39,17 @@ from ..core.errors import FovealError
 from ..core.events import iso
 from ..core.quarantine import clear_file, clear_folder, clear_socket
 from ..core.resources import disk_problem, share_heaps
-from ..core.state_folder import STATE_VERSION, StateLock, bring_up, check_version
+from ..core.state_folder import STATE_VERSION, Migration, StateLock, bring_up, check_version
 from ..core.system import System
 from ..engine.engine import Engine
+from ..sessions.former_stores import move_former
 from ..sessions.scope import Scope
 from .faces import FacesStarter
-from .migrations import MIGRATIONS
+
+MIGRATIONS: Mapping[int, Migration | None] = {1: None, 2: move_former}
+"""None changes the mark alone: then only an earlier program needs to know, because the owners of the files
+bring them up themselves."""
+
 
 log = logging.getLogger(__name__)
 

@@ -16,9 +16,8 @@ from ..core.globs import compile_glob
 from ..core.system import Stamp, System
 from ..privacy.policy import AgentTable, AgentTables, parse_agent_tables
 from ..privacy.trust import PROJECT_FILE
-from .editor_links import editor_problem
 from .item_selection import ItemSelection, parse_selection
-from .key_rules import rule_of
+from .key_rules import editor_problem, rule_of
 from .settings import (
     FORMER_KEYS,
     FREE_TABLES,

@@ -18,7 +18,7 @@ from ..core.errors import InvalidRequest
 from ..core.storage import DatabaseError
 from ..core.work import Work
 from ..project.lister import LeftOut, left_out
-from ..project.node_ids import split_node_id
+from ..project.named_files import split_node_id
 from ..project.roots import relative_path
 from ..project.rules import ALWAYS_SKIPPED_FOLDERS, ScanSettings
 from ..project.tree import FileRecord, Tree
@@ -27,8 +27,8 @@ from ..search.query import SearchQuery
 from ..search.service import SearchService
 from ..sessions.scope import Scope
 from ..workspace.freshness import deadline_of
+from ..workspace.index_view import ProjectSnapshot
 from ..workspace.project import Project
-from ..workspace.snapshot import ProjectSnapshot
 from .delivered import PastContext
 from .reply import DROPPED_MAX, scarcer_limit
 from .requests import ContextRequest

@@ -14,7 +14,7 @@ from ..core.globs import compile_glob
 from ..index.store import Reader
 from ..languages.shared.language import language_of
 from ..privacy.policy import NO_POLICY, Policy
-from ..project.node_ids import split_node_id
+from ..project.named_files import split_node_id
 from ..project.tree import Layout, Tree
 
 Role = Literal["focus", "expansion", "session_set", "document"]

@@ -8,7 +8,7 @@ from math import sqrt
 from msgspec.structs import replace
 
 from ..graph.code_graph import CLASSES
-from ..graph.needed_by import Needed, Role, needed_by
+from ..graph.usages import Needed, Role, needed_by
 from ..languages.shared.language import language_of
 from ..languages.shared.records import Symbol
 from ..project.content import Content

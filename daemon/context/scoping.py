@@ -18,13 +18,13 @@ from ..core.events import EventHub, iso
 from ..core.storage import DatabaseError, may_pass
 from ..core.system import System
 from ..core.work import Work
-from ..project.node_ids import split_node_id
+from ..project.named_files import split_node_id
 from ..project.tree import Tree
 from ..search.lookups import describe_node
 from ..sessions.scope import Scope
+from ..workspace.index_view import ProjectSnapshot
 from ..workspace.open_projects import OpenProjects
 from ..workspace.project import Project
-from ..workspace.snapshot import ProjectSnapshot
 from .focus import GLOBS_MAX, resolve_paths
 from .rendered import RenderedContexts
 from .scopes import ScopeStore, ScopeTable, identity_of

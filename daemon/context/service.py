@@ -13,8 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..access.permissions import Permissions
-from ..core.deadline import Deadline
 from ..core.system import System
+from ..core.times import Deadline
 from ..core.work import SharedWork, Work
 from ..privacy.trust import TEMPLATE_FOLDER
 from ..project.metadata import ProjectMetadata

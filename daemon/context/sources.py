@@ -14,13 +14,13 @@ from typing import Any, TypeVar
 from msgspec import Struct, structs
 from msgspec.structs import replace
 
+from ..access.agent import visible_session
 from ..access.permissions import Permissions
-from ..access.visible import visible_session
 from ..compression.compress import Compress, compress
 from ..compression.model_compressor import LaterCompressor, ModelCompressor, Wanted
 from ..config.settings import CompressionConfig, Environment
-from ..core.deadline import Deadline
 from ..core.system import System
+from ..core.times import Deadline
 from ..core.work import SharedWork, Work
 from ..memory.service import WAIT_S, ExperienceMeaning, Meanings
 from ..project.metadata import ProjectMetadata, metadata_key, read_metadata

@@ -13,10 +13,9 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from .errors import FovealError
+from .errors import FovealError, made_by_newer
 from .quarantine import KEPT_AS, MARK, clear_file
 from .system import System
-from .versions import made_by_newer
 
 Database = sqlite3.Connection
 DatabaseError = sqlite3.DatabaseError

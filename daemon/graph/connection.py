@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
-from .code_graph import CONSTRUCTORS, CodeGraph, leads
-from .found import Certainty, Findings, FoundPlace
+from .code_graph import CONSTRUCTORS, Certainty, CodeGraph, Findings, FoundPlace, Meaning, leads, several
 from .hierarchy import counterparts
-from .meaning import Meaning, several
 
 VISITED_MAX: Final = 400
 """Maximum number of definitions visited from both ends together. In Django 800 found no more paths between

@@ -8,10 +8,17 @@ from typing import Final
 
 from ..core.relative_paths import within
 from ..index.store import Reader
-from .code_graph import CodeGraph, leads
-from .found import FOUND_MAX, Findings, FoundPlace, in_order
-from .generation_cache import GenerationCache
-from .meaning import Meaning, several
+from .code_graph import (
+    FOUND_MAX,
+    CodeGraph,
+    Findings,
+    FoundPlace,
+    GenerationCache,
+    Meaning,
+    in_order,
+    leads,
+    several,
+)
 
 OUTLINE_DEPTH: Final = 1
 """Levels of members in an outline below the top level."""

@@ -8,9 +8,18 @@ from typing import Final, NamedTuple
 
 from ..index.link_table import Definition, Link
 from ..languages.shared.qualified_names import base_name
-from .code_graph import CLASSES, CodeGraph, leads
-from .found import FOUND_MAX, Certainty, Findings, FoundPlace, in_order
-from .meaning import Meaning, several
+from .code_graph import (
+    CLASSES,
+    FOUND_MAX,
+    Certainty,
+    CodeGraph,
+    Findings,
+    FoundPlace,
+    Meaning,
+    in_order,
+    leads,
+    several,
+)
 
 DEPTH_MAX: Final = 12
 """Maximum number of levels of inheritance followed."""

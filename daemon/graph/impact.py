@@ -6,9 +6,18 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 from typing import Final
 
-from .code_graph import CALLS, CodeGraph, Reached, leads
-from .found import FOUND_MAX, Findings, FoundPlace, in_order
-from .meaning import Meaning, several
+from .code_graph import (
+    CALLS,
+    FOUND_MAX,
+    CodeGraph,
+    Findings,
+    FoundPlace,
+    Meaning,
+    Reached,
+    in_order,
+    leads,
+    several,
+)
 
 IMPACT_DEPTH: Final = 3
 """Default depth of a walk: callers of callers of callers."""

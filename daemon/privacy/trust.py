@@ -15,9 +15,8 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from ..core.errors import InvalidRequest, NotFound, StateError
+from ..core.errors import InvalidRequest, NewerVersion, NotFound, StateError, refuse_newer
 from ..core.system import System
-from ..core.versions import NewerVersion, refuse_newer
 
 VERSION = 1
 PROJECT_FILE = "foveal.toml"

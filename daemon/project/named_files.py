@@ -1,9 +1,9 @@
-"""The files of a project that a path or a name without its extension means."""
+"""The files of a project that a path or a name without its extension means, and the ids of nodes in them."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from .tree import Layout, Tree
 
@@ -59,3 +59,19 @@ def by_stem(layout: Layout) -> Mapping[str, Sequence[str]]:
             found.setdefault(_stem(name), []).append(f"{folder}/{name}" if folder else name)
     _stems.append((layout, found))
     return found
+
+
+def split_node_id(files: Container[str], node_id: str) -> tuple[str, str]:
+    """Split a node id at the `#` that follows the path of a file; at the first `#` if none does.
+
+    Names of files and sections may hold a `#` too: `c#/a.md#C# in short`.
+    """
+    if node_id in files:
+        return node_id, ""
+    mark = node_id.find("#")
+    while mark >= 0:
+        if node_id[:mark] in files:
+            return node_id[:mark], node_id[mark + 1 :]
+        mark = node_id.find("#", mark + 1)
+    path, _, name = node_id.partition("#")
+    return path, name

@@ -9,10 +9,9 @@ import os
 import stat
 from collections.abc import Collection, Iterator
 
-from ..core.errors import InvalidRequest
+from ..core.errors import InvalidRequest, NewerVersion, refuse_newer
 from ..core.quarantine import clear_file, clear_folder, clear_own_file, quarantine
 from ..core.system import System
-from ..core.versions import NewerVersion, refuse_newer
 from ..core.vocabulary import words
 
 MANIFESTS = words(

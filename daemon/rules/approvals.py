@@ -14,9 +14,8 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct, convert, to_builtins
 
-from ..core.errors import InvalidRequest, NotFound, StateError
+from ..core.errors import InvalidRequest, NewerVersion, NotFound, StateError, refuse_newer
 from ..core.system import System
-from ..core.versions import NewerVersion, refuse_newer
 from .server_config import McpServer, ServerFile, sections_for
 from .server_launch import variables_in
 from .tool_lists import ToolList, ToolLister, ToolLists

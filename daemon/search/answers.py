@@ -11,16 +11,16 @@ from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
-from ..core.deadline import Deadline
 from ..core.errors import NotFound
 from ..core.storage import DatabaseError
+from ..core.times import Deadline
 from ..core.work import Work
 from ..index.messages import LinkFirst
 from ..privacy.policy import NO_POLICY, Policy
 from ..privacy.secret_gate import gate_of
 from ..workspace.freshness import TreeFreshness, deadline_of
+from ..workspace.index_view import ProjectSnapshot
 from ..workspace.project import Project
-from ..workspace.snapshot import ProjectSnapshot
 from .lookups import describe_node, describe_symbols, find_files
 from .query import DescribedHits, SearchQuery, SearchResult
 from .service import SearchService

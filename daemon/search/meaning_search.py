@@ -7,8 +7,8 @@ from contextlib import suppress
 from contextvars import copy_context
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..core.deadline import Deadline
 from ..core.errors import Busy, FovealError
+from ..core.times import Deadline
 from ..core.work import Work
 from ..embedding.embedder_client import INCOMPLETE, EmbedderClient
 from ..embedding.messages import SearchVectors

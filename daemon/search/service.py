@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
-from ..core.deadline import Deadline
 from ..core.errors import FovealError
 from ..core.storage import DatabaseError
+from ..core.times import Deadline
 from ..core.work import Work
 from ..embedding.embedder_client import EmbedderClient
 from ..index.messages import LinkFirst, RebuildLexical
 from ..index.store import Reader
 from ..privacy.policy import NO_POLICY, Policy
 from ..workspace.freshness import before_search
+from ..workspace.index_view import ProjectSnapshot
 from ..workspace.indexer_client import IndexerClient
 from ..workspace.project import Project
-from ..workspace.snapshot import ProjectSnapshot
 from .meaning_search import MeaningSearch
 from .query import DescribedHits, Hit, SearchQuery, SearchResult
 

@@ -9,13 +9,11 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..graph.code_graph import CLASSES, CodeGraph
+from ..graph.code_graph import CLASSES, FOUND_MAX, CodeGraph, Findings, FoundPlace, Meaning, in_order, several
 from ..graph.connection import connection
 from ..graph.file_links import cycles, importers, imports, outline
-from ..graph.found import FOUND_MAX, Findings, FoundPlace, in_order
 from ..graph.hierarchy import implementations, overrides, subclasses, superclasses
 from ..graph.impact import IMPACT_DEPTH, impact, tests
-from ..graph.meaning import Meaning, several
 from ..graph.subjects import meaning_of
 from ..graph.usages import callees, callers, references, unused
 from ..index.chunk_table import StoredChunk

@@ -7,8 +7,8 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from ..core.deadline import Deadline
 from ..core.errors import FovealError
+from ..core.times import Deadline
 from ..core.work import Work
 from ..index.messages import RefreshFiles
 from ..project.tree import Tree

@@ -20,8 +20,8 @@ from foveal.daemon.context.built import Built
 from foveal.daemon.context.item_plans import plan_items
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scoping import ScopeSelector
-from foveal.daemon.core.deadline import Deadline
 from foveal.daemon.core.system import System
+from foveal.daemon.core.times import Deadline
 from foveal.daemon.core.work import BUILD_THREADS
 from foveal.daemon.engine.engine import Engine
 from foveal.daemon.index.messages import TreeDelta

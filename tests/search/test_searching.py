@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 
 import pytest
 from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
-from foveal.daemon.core.deadline import Deadline
 from foveal.daemon.core.errors import FovealError
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
+from foveal.daemon.core.times import Deadline
 from foveal.daemon.embedding.messages import SearchVectors, VectorHits
 from foveal.daemon.engine.engine import Engine
 from foveal.daemon.index.lexical_files import FOLDER
