@@ -18,8 +18,14 @@ from ..access.dashboard import CODE_S, LOOPBACK, Admission, Dashboard
 from ..config.key_rules import editor_template
 from ..core.errors import InvalidRequest, Unsupported
 from ..core.events import TOPICS, Sink
-from ..core.metric_history import MetricSamples, Period, Quantiles, Sample
-from ..core.metrics import HistogramStatistics, MetricsStatistics
+from ..core.metric_history import (
+    HistogramStatistics,
+    MetricSamples,
+    MetricsStatistics,
+    Period,
+    Quantiles,
+    Sample,
+)
 from ..core.parameters import Texts
 from ..core.resources import resident_bytes
 from ..engine.engine import Engine

@@ -18,10 +18,9 @@ from ..core.errors import InvalidRequest
 from ..core.storage import DatabaseError
 from ..core.work import Work
 from ..project.lister import LeftOut, left_out
-from ..project.named_files import split_node_id
 from ..project.roots import relative_path
 from ..project.rules import ALWAYS_SKIPPED_FOLDERS, ScanSettings
-from ..project.tree import FileRecord, Tree
+from ..project.tree import FileRecord, Tree, split_node_id
 from ..rules.items import Item
 from ..search.query import SearchQuery
 from ..search.service import SearchService

@@ -18,8 +18,7 @@ from ..core.events import EventHub, iso
 from ..core.storage import DatabaseError, may_pass
 from ..core.system import System
 from ..core.work import Work
-from ..project.named_files import split_node_id
-from ..project.tree import Tree
+from ..project.tree import Tree, split_node_id
 from ..search.lookups import describe_node
 from ..sessions.scope import Scope
 from ..workspace.index_view import ProjectSnapshot

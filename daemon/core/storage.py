@@ -251,18 +251,6 @@ def transaction(database: Database) -> Iterator[None]:
         raise
 
 
-@contextmanager
-def erasure(database: Database) -> Iterator[None]:
-    """Run the statements inside as one transaction, and overwrite what they delete with zeros."""
-    database.execute("PRAGMA secure_delete = ON")
-    try:
-        with transaction(database):
-            yield
-    finally:
-        database.execute("PRAGMA secure_delete = OFF")
-        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the log has the former pages
-
-
 def compact(database: Database) -> None:
     """Rewrite a database without its free space, and empty its log: what was deleted earlier is in neither.
 

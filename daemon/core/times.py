@@ -1,4 +1,4 @@
-"""Times as records and the wire have them: ISO 8601 in UTC, or milliseconds since 1970; when an answer is due."""
+"""Times as records and the wire have them: ISO 8601 in UTC, or milliseconds since 1970; and deadlines."""
 
 from __future__ import annotations
 

@@ -18,8 +18,7 @@ from ..context.service import Contexts
 from ..context.sources import Compressing, ContextSources
 from ..core import metric_history
 from ..core.events import EventHub
-from ..core.metric_history import Gauges, MetricHistory, SampleFile
-from ..core.metrics import Metrics
+from ..core.metric_history import Gauges, MetricHistory, Metrics, SampleFile
 from ..core.quarantine import QuarantineLog
 from ..core.resources import descriptor_problem, disk_problem, resident_bytes
 from ..core.storage import DatabaseError

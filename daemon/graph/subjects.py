@@ -12,8 +12,7 @@ from ..index.link_table import Definition
 from ..index.store import Reader
 from ..languages.shared.language import language_of
 from ..languages.shared.qualified_names import base_name, without_number
-from ..project.named_files import by_stem, files_named
-from ..project.tree import Tree
+from ..project.tree import Tree, by_stem, files_named
 from .code_graph import MEANT_MAX, CodeGraph, GenerationCache, Meaning
 
 FILES_MAX: Final = 50

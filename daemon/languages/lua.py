@@ -13,7 +13,6 @@ from .shared.source_text import lazy_pattern
 _FUNCTION = "(function_definition parameters: (_) @head)"
 
 # Of several names in one assignment only the first is read.
-_ASSIGNED = f"expression_list . value: {_FUNCTION}"
 
 LUA = f"""
 ((function_declaration name: (identifier) @name parameters: (_) @head) @def (#set! kind "function"))

@@ -19,8 +19,8 @@ from ..languages.shared.records import Symbol
 from ..privacy.policy import Policy
 from ..privacy.secret_values import mask_piece
 from ..project.content import ContentReader, is_current, split_lines
-from ..project.named_files import split_node_id
 from ..project.path_roles import role_of
+from ..project.tree import split_node_id
 from ..workspace.index_view import ProjectSnapshot
 
 DEFINITION_BYTES = 64 * 1024

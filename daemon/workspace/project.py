@@ -185,12 +185,6 @@ class Project:
         """Return the files that are being worked on, the strongest reason first."""
         return self.hot_files.among(self.tree.files)
 
-    @property
-    def index_version(self) -> tuple[int, int, int]:
-        """The version of the index that an answer depends on, as numbers, which keep no tree in memory: the
-        generation of all commits, that of the links, and the number of times that the index was reopened."""
-        return (self.tree.generation, self._links_generation, self._index_generation)
-
     def validity(self, *, prompted: bool, tree: Tree | None = None) -> tuple[object, ...]:
         """Return a key for the state that a rendered context depends on, besides the files that it shows.
 
