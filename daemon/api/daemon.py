@@ -27,7 +27,7 @@ from ..core.metric_history import (
     Sample,
 )
 from ..core.parameters import Texts
-from ..core.resources import resident_bytes
+from ..core.system import resident_bytes
 from ..engine.engine import Engine
 from .events import filtered
 from .marks import Plain, Text

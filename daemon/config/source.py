@@ -17,6 +17,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from ..core.errors import ConfigError
+from ..core.relative_paths import lies_below
 from ..core.system import Stamp, System, stamp_of
 from .key_rules import TYPE_NAMES, KeyRule, rule_of
 
@@ -53,7 +54,7 @@ def read_source(path: str, system: System, *, within: str = "") -> ConfigSource 
         return None
     except OSError as error:
         raise ConfigError(f"{path} can't be read: {error.strerror}. Mend it or take it away.") from error
-    if link and within and not _lies_in(os.path.realpath(path), os.path.realpath(within)):
+    if link and within and not lies_below(os.path.realpath(path), os.path.realpath(within)):
         raise ConfigError(f"{path} is a symlink that leaves the project. Replace it by a file.")
     try:
         # Looked at first, because a folder can be opened like a file.
@@ -68,10 +69,6 @@ def read_source(path: str, system: System, *, within: str = "") -> ConfigSource 
         raise ConfigError(f"{path} is larger than {MAX_CONFIG_BYTES} bytes, the limit for a configuration.")
     text = _decoded(path, data)
     return ConfigSource(path, text, _parsed(path, text), stamp_of(status))
-
-
-def _lies_in(path: str, folder: str) -> bool:
-    return path.startswith(os.path.join(folder, ""))
 
 
 def _decoded(path: str, data: bytes) -> str:

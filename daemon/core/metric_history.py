@@ -17,9 +17,9 @@ import msgspec
 from msgspec import Struct, field
 
 from .errors import StateError
-from .events import iso
 from .record_file import RecordFile
 from .system import System
+from .times import timestamp_of
 
 LATENCY_BOUNDS_MS = (
     0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1_000.0, 2_500.0, 5_000.0, 10_000.0,
@@ -459,7 +459,7 @@ class MetricHistory:
         due = [series for series in self._series.values() if series.due_in(now) <= EARLY_S]
         if not due:
             return
-        at, statistics, gauges = iso(self._system), self._metrics.statistics(), self._gauges()
+        at, statistics, gauges = timestamp_of(self._system.now()), self._metrics.statistics(), self._gauges()
         for series in due:
             series.take(now, at, statistics, gauges)
 

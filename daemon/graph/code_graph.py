@@ -13,7 +13,7 @@ from ..index.link_table import Definition, Link
 from ..index.store import Reader
 from ..languages.shared.language import family_of
 from ..languages.shared.qualified_names import base_name, without_number
-from ..project.path_roles import role_of
+from ..project.text_kind import role_of
 from ..project.tree import Tree
 
 T = TypeVar("T")

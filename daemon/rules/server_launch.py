@@ -12,8 +12,6 @@ import os
 import re
 import shutil
 import stat
-import threading
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from urllib.parse import urlsplit
@@ -23,6 +21,7 @@ from msgspec.structs import replace
 
 from ...hooks.hosts.mcp_format import Transport, VariableSyntax
 from ...hooks.hosts.registry import host_named
+from ..core.sized_cache import SizedCache
 from ..core.system import Stamp, System, stamp_of
 from ..core.vocabulary import words
 from .server_config import McpServer, ServerFile, ServerFiles, digest_of
@@ -292,8 +291,7 @@ class ProgramFiles:
         self._environ = environ
         self._home = home
         self._system = system
-        self._lock = threading.Lock()
-        self._known: OrderedDict[str, tuple[Stamp, str]] = OrderedDict()
+        self._known = SizedCache[str, tuple[Stamp, str]](KNOWN_MAX)
 
     def covered(self, files: ServerFiles) -> ServerFiles:
         """Return configuration files with the programs and scripts of their servers, which count in their
@@ -302,10 +300,9 @@ class ProgramFiles:
 
     def stamps(self, file: ServerFile) -> Iterator[tuple[str, Stamp | None]]:
         """Yield the stamps that the programs of a file had when they were read."""
-        with self._lock:
-            for path, _ in file.programs:
-                known = self._known.get(path)
-                yield path, None if known is None else known[0]
+        for path, _ in file.programs:
+            known = self._known.get(path)
+            yield path, None if known is None else known[0]
 
     def _with_programs(self, file: ServerFile) -> ServerFile:
         found: dict[str, str] = {}
@@ -339,17 +336,11 @@ class ProgramFiles:
             stamp = stamp_of(status := self._system.stat(path))
             if not stat.S_ISREG(status.st_mode):
                 return ""
-            with self._lock:
-                known = self._known.get(path)
-            if known is not None and known[0] == stamp:
-                return known[1]
-            digest = _content_hash(path, status)
-            with self._lock:
-                self._known[path] = stamp, digest
-                self._known.move_to_end(path)
-                if len(self._known) > KNOWN_MAX:
-                    self._known.popitem(last=False)
-            return digest
+            known = self._known.get(path)
+            if known is None or known[0] != stamp:
+                known = stamp, _content_hash(path, status)
+                self._known.put(path, known, 1)
+            return known[1]
         return ""
 
 

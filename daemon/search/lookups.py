@@ -19,7 +19,7 @@ from ..languages.shared.records import Symbol
 from ..privacy.policy import Policy
 from ..privacy.secret_values import mask_piece
 from ..project.content import ContentReader, is_current, split_lines
-from ..project.path_roles import role_of
+from ..project.text_kind import role_of
 from ..project.tree import split_node_id
 from ..workspace.index_view import ProjectSnapshot
 

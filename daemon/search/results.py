@@ -18,7 +18,7 @@ from ..index.terms import document_terms, query_terms
 from ..languages.shared.records import Symbol
 from ..privacy.secret_values import mask_pieces
 from ..project.content import ContentReader, is_current, split_lines
-from ..project.path_roles import role_of
+from ..project.text_kind import role_of
 from ..workspace.index_view import ProjectSnapshot
 from .query import DescribedHits, Hit, SearchQuery, SearchResult
 
