@@ -297,8 +297,8 @@ class Daemon:
             if not self._lock.lies_at(paths.lock_file(state)):
                 self._restart(
                     f"the state folder {state} was removed at {timestamp_of(System().now())} while the "
-                    "daemon ran, and made anew: sessions, decisions and records of requests that lay in it are "
-                    "lost, indexes and embeddings are built anew; see: foveal doctor"
+                    "daemon ran, and made anew: sessions, decisions and records of requests that lay in it "
+                    "are lost, indexes and embeddings are built anew; see: foveal doctor"
                 )
                 return
             if self._started_full and not disk_problem(state, System()):
