@@ -24,9 +24,8 @@ from foveal.daemon.index.chunks import embedded_text
 from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.store import FILE_NAME, Reader
 from foveal.daemon.project.tree import Tree
-from foveal.daemon.search.candidates import VECTOR_MAX
+from foveal.daemon.search.candidates import VECTOR_MAX, GatheredCandidates
 from foveal.daemon.search.filters import EVERYTHING
-from foveal.daemon.search.gathered import GatheredCandidates
 from foveal.daemon.search.meaning_search import FIRST_MAX
 from foveal.daemon.search.router import gather
 from msgspec.structs import replace

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 from foveal.daemon.index.store import Reader
 from foveal.daemon.project.tree import Tree
-from foveal.daemon.search.candidates import Candidates
-from foveal.daemon.search.gathered import GatheredCandidates
+from foveal.daemon.search.candidates import Candidates, GatheredCandidates
 from foveal.daemon.search.ranking import rank
 from foveal.daemon.search.router import candidates_of
 

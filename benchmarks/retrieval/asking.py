@@ -16,9 +16,14 @@ from foveal.daemon.embedding.project_vectors import ProjectVectors
 from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.store import Reader
 from foveal.daemon.project.tree import Tree
-from foveal.daemon.search.candidates import LEXICAL_MAX, VECTOR_MAX, named_chunks, search_terms
+from foveal.daemon.search.candidates import (
+    LEXICAL_MAX,
+    VECTOR_MAX,
+    GatheredCandidates,
+    named_chunks,
+    search_terms,
+)
 from foveal.daemon.search.filters import EVERYTHING
-from foveal.daemon.search.gathered import GatheredCandidates
 from foveal.daemon.search.question import Question, take_apart
 from foveal.daemon.search.question_route import route_question
 from foveal.daemon.search.router import conclude, gather

@@ -14,8 +14,7 @@ from msgspec.structs import replace
 
 from ..access.permissions import Permissions
 from ..core.system import System
-from ..core.times import Deadline
-from ..core.work import SharedWork, Work
+from ..core.work import Deadline, SharedWork, Work
 from ..privacy.trust import TEMPLATE_FOLDER
 from ..project.metadata import ProjectMetadata
 from ..project.tree import Tree

@@ -19,8 +19,7 @@ from ..compression.compress import Compress, compress
 from ..compression.model_compressor import LaterCompressor, ModelCompressor, Wanted
 from ..config.settings import CompressionConfig, Environment
 from ..core.system import System
-from ..core.times import Deadline
-from ..core.work import SharedWork, Work
+from ..core.work import Deadline, SharedWork, Work
 from ..memory.service import WAIT_S, ExperienceMeaning, Meanings
 from ..project.metadata import ProjectMetadata, metadata_key, read_metadata
 from ..rules.agent_items import AgentItems

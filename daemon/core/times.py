@@ -1,12 +1,9 @@
-"""Times as records and the wire have them: ISO 8601 in UTC, or milliseconds since 1970; and deadlines."""
+"""Times as records and the wire have them: ISO 8601 in UTC, or milliseconds since 1970."""
 
 from __future__ import annotations
 
-import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
-
-from msgspec import Struct
 
 from .errors import InvalidRequest
 
@@ -46,13 +43,3 @@ def milliseconds_of(moment: datetime) -> int:
 def iso_of(milliseconds: int) -> str:
     """Return milliseconds since 1970 as `timestamp_of` does."""
     return timestamp_of(_EPOCH + timedelta(milliseconds=milliseconds))
-
-
-class Deadline(Struct, frozen=True):
-    """The time by which an answer is due, in seconds on the event loop's clock."""
-
-    at: float
-
-    def left(self, most: float) -> float:
-        """Return the seconds left, at most `most` and at least 0."""
-        return max(min(self.at - asyncio.get_running_loop().time(), most), 0)

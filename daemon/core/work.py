@@ -12,6 +12,8 @@ from functools import partial
 from threading import Condition, Thread
 from typing import Any, Generic, ParamSpec, TypeVar
 
+from msgspec import Struct
+
 from .errors import Busy, FovealError
 
 log = logging.getLogger(__name__)
@@ -265,3 +267,13 @@ async def _log_failure(work: Coroutine[Any, Any, object], name: str) -> None:
         log.info("%s: %s", name, error)
     except Exception:
         log.exception("%s failed", name)
+
+
+class Deadline(Struct, frozen=True):
+    """The time by which an answer is due, in seconds on the event loop's clock."""
+
+    at: float
+
+    def left(self, most: float) -> float:
+        """Return the seconds left, at most `most` and at least 0."""
+        return max(min(self.at - asyncio.get_running_loop().time(), most), 0)

@@ -68,8 +68,9 @@ class VectorIndex:
         self._closed = threading.Event()
         clear_file(self.path, system)  # a pipe would block, a folder can't be replaced
         for name in os.listdir(folder):
-            # Those of other models, and what a killed process was writing.
-            if name.startswith("vectors-") and os.path.join(folder, name) != self.path:
+            # Those of other models, and what a killed process was writing; not what was set aside as damaged.
+            is_vectors = name.startswith("vectors-") and name.endswith((".bin", ".tmp"))
+            if is_vectors and os.path.join(folder, name) != self.path:
                 remove(os.path.join(folder, name))
         self._state = VectorState(self._open(), no_ids(), empty_tail(dim))
 

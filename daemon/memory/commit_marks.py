@@ -21,9 +21,8 @@ from ..project import commits, git
 from ..project.commits import Commit, Reverts
 from .edits import DueEdit, Edit, EditKind, PoolChanges, applied
 from .experience import Experience
-from .pool_owner import PoolOwner
 from .records import Known
-from .service import Experiences
+from .service import Experiences, PoolOwner
 
 log = logging.getLogger(__name__)
 

@@ -28,6 +28,7 @@ _NEWEST = 1_000
 time."""
 _MAX_SHARED_WORDS = 3
 _MAX_WORDS_ASKED = 64
+_BAD = ("failure", "reverted")
 
 
 class Known(Struct, frozen=True):
@@ -168,13 +169,17 @@ class Records:
             def merit(place: int) -> tuple[int, bool, str, int]:
                 experience = self._entries[place]
                 assert experience is not None
-                failed = experience.outcome in ("failure", "reverted")
-                return min(shared[place], _MAX_SHARED_WORDS), failed, *self._when(experience)
+                failed = experience.outcome in _BAD
+                number = self._numbers[experience.id]
+                return min(shared[place], _MAX_SHARED_WORDS), failed, experience.timestamp, number
 
             chosen: list[int] = []
             for rank in (same, near - same, shared.keys() - same - near):
+                if len(chosen) >= limit:
+                    break
                 # Sorting places is forty times faster than weighing them.
-                chosen += heapq.nlargest(limit - len(chosen), sorted(rank)[-_NEWEST:], key=merit)
+                newest = [place for place in sorted(rank)[-_NEWEST:] if self._entries[place] is not None]
+                chosen += heapq.nlargest(limit - len(chosen), newest, key=merit)
             rest = (place for _, _, place in reversed(self._order) if place not in chosen)
             chosen += islice(rest, max(limit - len(chosen), 0))
             return tuple(sorted(self._at(chosen), key=self._when, reverse=True))
@@ -203,18 +208,20 @@ class Records:
         return [experience for place in places if (experience := self._entries[place]) is not None]
 
     def _last(self, key: str) -> list[int]:
-        """Return the last places with a key."""
-        return [place for place in self._postings.get(key, ())[-_NEWEST:] if self._entries[place] is not None]
+        """Return the last places with a key, some of them without an entry."""
+        return self._postings.get(key, [])[-_NEWEST:]
 
     def _all(self, keys: Iterable[str]) -> set[int]:
         return set(chain.from_iterable(map(self._last, keys)))
 
     def _shared_words(self, words: Collection[str]) -> Counter[int]:
         """Count the shared words of each place; of many words only the rarest."""
-        known = sorted((len(found), word) for word in words if (found := self._postings.get(f"word {word}")))
-        return Counter(
-            chain.from_iterable(self._last(f"word {word}") for _, word in known[:_MAX_WORDS_ASKED])
-        )
+        keys = (f"word {word}" for word in words)
+        known = sorted((len(self._postings[key]), key) for key in keys if key in self._postings)
+        shared: Counter[int] = Counter()
+        for _, key in known[:_MAX_WORDS_ASKED]:
+            shared.update(self._last(key))
+        return shared
 
 
 def _time_and_id(record: Experience | Edit) -> tuple[str, str]:

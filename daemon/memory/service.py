@@ -7,7 +7,7 @@ import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Literal
+from typing import Literal, Protocol
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -20,16 +20,36 @@ from ..embedding.embedder_client import EmbedderClient
 from ..project.git import head
 from .edits import DueEdit
 from .experience import Draft, Experience
+from .file_sketches import FileSketches
 from .lines import Quarantined
-from .pool import GraftResult, PruneResult
+from .pool import GraftResult, Pool, PruneResult
 from .pool_filters import Criteria, ExperienceListing, Seen, as_it_is
-from .pool_owner import PoolOwner
 from .records import Known
 
 Change = Literal["updated", "deleted", "restored", "pruned"]
 
 EVENT_IDS_MAX = 1_000
 """Maximum number of ids in an event; the count says how many there are."""
+
+
+class PoolOwner(Protocol):
+    """A project with a pool of experiences. `folder` is its part of the state folder."""
+
+    @property
+    def root(self) -> str:
+        """The project's folder."""
+
+    @property
+    def folder(self) -> str:
+        """The folder of what is kept about the project."""
+
+    @property
+    def pool(self) -> Pool:
+        """Its experiences."""
+
+    @property
+    def sketches(self) -> FileSketches:
+        """The sketches of its files."""
 
 
 class Experiences:

@@ -13,8 +13,7 @@ from msgspec import Struct
 
 from ..core.errors import NotFound
 from ..core.storage import DatabaseError
-from ..core.times import Deadline
-from ..core.work import Work
+from ..core.work import Deadline, Work
 from ..index.messages import LinkFirst
 from ..privacy.policy import NO_POLICY, Policy
 from ..privacy.secret_gate import gate_of

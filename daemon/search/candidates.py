@@ -19,6 +19,7 @@ from ..languages.shared.records import Symbol
 from ..project.tree import Tree, best_suffix
 from .filters import Filter
 from .mentions import QUOTED_CODE, SymbolMention
+from .query import Hit, Need, Route
 from .question import Question
 from .stack_trace import Frame
 
@@ -116,6 +117,36 @@ class Candidates(Struct, frozen=True):
     cover: Mapping[int, tuple[float, float, float]] = field(default_factory=dict)
     coverage: float = 1.0
     changed: Mapping[str, Changed] = field(default_factory=dict)
+
+
+class GatheredCandidates(Struct, frozen=True):
+    """A question with its route and its candidates before the vector search.
+
+    `intent` is the route that the question's words ask for, `route` the route that is taken. `answer` has the
+    final hits, None if the candidates must be ranked. `files` are the ids of the files to search, None for
+    all. `degraded` says which index could not be asked and why. `lexical_damaged` says that the lexical index
+    must be rebuilt, `narrowed` that the question's own words limited the search to a part of the project.
+    """
+
+    question: Question
+    intent: Route
+    route: Route
+    evidence: tuple[str, ...]
+    filter: Filter
+    candidates: Candidates
+    rarity: Mapping[str, float]
+    files: tuple[int, ...] | None
+    answer: tuple[Hit, ...] | None = None
+    degraded: tuple[str, ...] = ()
+    lexical_damaged: bool = False
+    narrowed: bool = False
+    names: tuple[str, ...] = ()
+    """Names that the graph doesn't have and that are searched as text; `used` if their uses are wanted."""
+    used: bool = False
+    unlinked: tuple[str, ...] = ()
+    """Names that the answer is about and whose files may not be linked yet."""
+    need: Need | None = None
+    """The probability that the question needs code, if requested (see `with_need`)."""
 
 
 SURELY_NAMED = 0.5

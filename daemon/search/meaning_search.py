@@ -8,13 +8,12 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.errors import Busy, FovealError
-from ..core.times import Deadline
-from ..core.work import Work
+from ..core.work import Deadline, Work
 from ..embedding.embedder_client import INCOMPLETE, EmbedderClient
 from ..embedding.messages import SearchVectors
 
 if TYPE_CHECKING:
-    from .gathered import GatheredCandidates
+    from .candidates import GatheredCandidates
     from .question import Question
 
 VECTORS_WAIT_S, VECTORS_SHARE = 2.0, 0.6

@@ -10,8 +10,7 @@ from msgspec import Struct
 from ..core.vocabulary import words
 from ..index.terms import MAX_WORD, looks_like_identifier
 from ..languages.shared.language import language_of
-from .patterns import compiled
-from .written_paths import clean_path
+from .patterns import clean_path, compiled
 
 MAX_PATHS = 40
 """Maximum number of paths kept; a pasted listing has thousands."""

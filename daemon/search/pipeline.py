@@ -15,10 +15,9 @@ from ..project.tree import Tree
 from ..workspace.index_view import ProjectSnapshot
 from ..workspace.project import Project
 from . import structural
-from .candidates import telling_words
+from .candidates import GatheredCandidates, telling_words
 from .definitions import answered
 from .filters import EVERYTHING, Filter, kinds_in
-from .gathered import GatheredCandidates
 from .meaning_search import MeaningSearch
 from .query import DescribedHits, Hit, SearchQuery
 from .question import take_apart

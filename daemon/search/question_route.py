@@ -142,7 +142,8 @@ class _Sentence:
             stands = (before in CUES and not behind) or (before in WORDS["auxiliary"] and behind in CUES)
             stands = stands or (before in WORDS["article"] and behind in WORDS["kind"])
         else:
-            stands = not behind or behind in _BEHIND_NAME
+            stands = behind in WORDS["kind"] or before not in WORDS["article"]
+            stands = stands and (not behind or behind in _BEHIND_NAME)
         return stands and is_name(token.name)
 
     def _of_all(self) -> tuple[Relation, Sequence[int]] | None:
@@ -257,6 +258,7 @@ def _depth(sentence: str) -> int:
 _BEHIND_NAME: Final = (
     WORDS["tail"]
     | WORDS["placing"]
+    | WORDS["connect"]
     | set(CUES)
     | {kind for kind in WORDS["kind"] if kind[-1] != "s" or kind == "class"}
 )

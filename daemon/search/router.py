@@ -27,6 +27,7 @@ from .candidates import (
     LEXICAL_MAX,
     RARE_FILES,
     Candidates,
+    GatheredCandidates,
     RankedFile,
     as_they_are_now,
     held_chunks,
@@ -38,7 +39,6 @@ from .candidates import (
 from .definitions import FILES_MAX, FUNCTIONS, find_definitions
 from .exact_text import TextPlace, defines_alone, find_text, has_name, unknown_names, weight_of
 from .filters import EVERYTHING, Filter
-from .gathered import GatheredCandidates
 from .need import need_of
 from .places import narrow
 from .query import FoundDefinition, Hit, Relation, Route

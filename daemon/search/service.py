@@ -13,8 +13,7 @@ from msgspec.structs import replace
 
 from ..core.errors import FovealError
 from ..core.storage import DatabaseError
-from ..core.times import Deadline
-from ..core.work import Work
+from ..core.work import Deadline, Work
 from ..embedding.embedder_client import EmbedderClient
 from ..index.messages import LinkFirst, RebuildLexical
 from ..index.store import Reader
@@ -27,7 +26,7 @@ from .meaning_search import MeaningSearch
 from .query import DescribedHits, Hit, SearchQuery, SearchResult
 
 if TYPE_CHECKING:
-    from .gathered import GatheredCandidates
+    from .candidates import GatheredCandidates
     from .pipeline import Turn
 
 log = logging.getLogger(__name__)

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from .patterns import compiled
-from .written_paths import clean_path
+from .patterns import clean_path, compiled
 
 MAX_FRAMES = 40
 """Maximum number of frames kept, the most relevant ones; a runaway recursion prints thousands."""

@@ -24,7 +24,8 @@ VERSION = 1
 SCHEMA = """
 CREATE TABLE sessions (
     id INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE, project BLOB NOT NULL, host TEXT NOT NULL,
-    observed INTEGER NOT NULL DEFAULT 0, mined INTEGER NOT NULL DEFAULT 0);
+    observed INTEGER NOT NULL DEFAULT 0, mined INTEGER NOT NULL DEFAULT 0,
+    saved INTEGER NOT NULL DEFAULT 0, saved_files INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE contents (
     number INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, sent BLOB NOT NULL, record BLOB NOT NULL);
 CREATE INDEX contents_by_age ON contents (at);
@@ -35,7 +36,7 @@ CREATE TABLE contexts (
     turns INTEGER NOT NULL, last_elapsed_ms REAL NOT NULL, cached INTEGER NOT NULL, preview INTEGER NOT NULL,
     request_id BLOB NOT NULL, previous BLOB NOT NULL, is_same INTEGER NOT NULL, digest BLOB NOT NULL,
     tokens INTEGER NOT NULL, bytes INTEGER NOT NULL, tokens_before INTEGER NOT NULL, types TEXT NOT NULL,
-    summary TEXT NOT NULL);
+    shown INTEGER NOT NULL, used INTEGER NOT NULL, summary TEXT NOT NULL);
 CREATE INDEX contexts_by_age ON contexts (at);
 CREATE INDEX contexts_by_content ON contexts (content);
 CREATE INDEX contexts_by_project ON contexts (project, at);
@@ -48,7 +49,7 @@ CREATE TABLE places (
     context INTEGER NOT NULL, file INTEGER NOT NULL, type TEXT NOT NULL, characters INTEGER NOT NULL,
     size INTEGER NOT NULL, edited INTEGER, read INTEGER, named INTEGER,
     PRIMARY KEY (context, file)) WITHOUT ROWID;
-CREATE INDEX places_by_file ON places (file);
+CREATE INDEX places_by_file ON places (file, type, edited, read, named);
 CREATE TABLE requests (
     number INTEGER PRIMARY KEY AUTOINCREMENT, session INTEGER NOT NULL, id BLOB NOT NULL,
     project BLOB NOT NULL, at INTEGER NOT NULL, content INTEGER NOT NULL, pruned TEXT NOT NULL,
@@ -78,8 +79,10 @@ refers to the content of its context; `pruned` says why that is gone. When a con
 contexts. `session` is 0 without one. Who may see a context is stored once for all contexts of an agent.
 
 A place has the time of its first use of each kind. `observed` is the time of the last sign of use in a
-session, `mined` that of the last reading of its transcript. Counts of items outlive the requests that they
-were counted of, so that a share over time isn't a share of what was kept."""
+session, `mined` that of the last reading of its transcript; `saved` are the characters that reading
+`saved_files` files would have taken. `shown` and `used` count the places of a context, so that sums are
+fast. Counts of items outlive the requests that they were counted of, so that a share over time isn't a share
+of what was kept."""
 
 GZIP = 31
 """The `wbits` of zlib for gzip, which has a CRC-32."""
@@ -243,12 +246,13 @@ def _insert_context(database: Database, delivery: Delivery, context: PackedConte
     ).fetchone() or (b"", b"")
     content = put_content(database, delivery.at, context.sent, context.content)
     number = database.execute(
-        f"INSERT INTO contexts VALUES (NULL{', ?' * 23})",  # noqa: S608 - marks only
+        f"INSERT INTO contexts VALUES (NULL{', ?' * 25})",  # noqa: S608 - marks only
         (data_of(delivery.context_id), content, scope, session, data_of(described.project),
          data_of(described.agent_name), _access(database, context.access), delivery.at, delivery.at,
          delivery.times, 0 if delivery.preview else delivery.times, delivery.elapsed_ms, delivery.cached,
          delivery.preview, data_of(delivery.request_id), previous, same == digest, digest, summary.tokens,
-         summary.bytes, summary.tokens_before, json.dumps(described.types), context.summary),
+         summary.bytes, summary.tokens_before, json.dumps(described.types),
+         sum(bool(place.type) for place in described.places), 0, context.summary),
     ).lastrowid  # fmt: skip
     assert number is not None
     put_places(database, number, described.project, described.places)

@@ -146,12 +146,12 @@ def _copy_contexts(
         rights = row["rights"].decode("ascii")
         database.execute("INSERT OR IGNORE INTO access VALUES (NULL, ?)", (rights,))
         database.execute(
-            f"INSERT INTO contexts SELECT ?, ?, ?, ?, ?, ?, ?, id{', ?' * 16} FROM access WHERE data = ?",  # noqa: S608 - marks only
+            f"INSERT INTO contexts SELECT ?, ?, ?, ?, ?, ?, ?, id{', ?' * 18} FROM access WHERE data = ?",  # noqa: S608 - marks only
             (number, row["id"], content, row["scope_id"], sessions[session], row["project"],
              row["agent_name"], row["first_at"] // 1000, at, row["times"], 0, row["last_elapsed_ms"],
              row["cached"], row["preview"], row["request_id"], row["previous"], row["is_same"],
-             row["digest"], row["tokens"], row["bytes"], row["tokens_before"], "{}", json.dumps(summary),
-             rights),
+             row["digest"], row["tokens"], row["bytes"], row["tokens_before"], "{}", 0, 0,
+             json.dumps(summary), rights),
         )  # fmt: skip
     shown = former.execute(
         "SELECT context, project, path FROM context_paths JOIN context_files f ON f.id = file"
@@ -163,12 +163,12 @@ def _copy_contexts(
 
 def _copy_timeline(former: Database, database: Database) -> None:
     sessions = {0: 0}
-    for number, name, project, host, observed, mined in former.execute(
-        "SELECT id, name, project, host, observed, mined FROM sessions"
+    for number, name, project, host, *use in former.execute(
+        "SELECT id, name, project, host, observed, mined, saved, saved_files FROM sessions"
     ):
         sessions[number] = put_session(database, name, project, host)
-        times = observed, mined, sessions[number]
-        database.execute("UPDATE sessions SET observed = ?, mined = ? WHERE id = ?", times)
+        update = "UPDATE sessions SET observed = ?, mined = ?, saved = ?, saved_files = ? WHERE id = ?"
+        database.execute(update, (*use, sessions[number]))
     entries = former.execute(f"SELECT {', '.join((*_ENTRY, *_TOLD))} FROM entries ORDER BY number")  # noqa: S608 - names of ours
     for number, session, at, kind, found, context_id, paths, *told in entries:
         is_late = found.startswith(LATE_MARK)
@@ -177,11 +177,11 @@ def _copy_timeline(former: Database, database: Database) -> None:
         data["outcome"] = "too late" if is_late else ""
         row = sessions.get(session, 0), at, kind, mark, data_of(context_id), json.dumps(data)
         database.execute("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", (number, *row))
-    turns = former.execute("SELECT context_id, times, types FROM turns")
-    for context_id, times, types in turns:
+    turns = former.execute("SELECT context_id, times, shown, used, types FROM turns")
+    for context_id, *counts, types in turns:
         sums = json.dumps({name: counts[:3] for name, counts in json.loads(types).items()})
-        update = "UPDATE contexts SET turns = ?, types = ? WHERE id = ?"
-        database.execute(update, (times, sums, data_of(context_id)))
+        update = "UPDATE contexts SET turns = ?, shown = ?, used = ?, types = ? WHERE id = ?"
+        database.execute(update, (*counts, sums, data_of(context_id)))
     places = former.execute(
         "SELECT context_id, t.project, p.path, l.type, characters, size, edited, read, named"
         " FROM turns t JOIN places l ON turn = t.number JOIN paths p ON p.id = l.path"

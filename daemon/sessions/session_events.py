@@ -41,6 +41,9 @@ MASKED_CHARACTERS = 2_000
 REPORTED_MS = 60_000
 """Milliseconds between an edit in a hook's event and the same edit in the transcript."""
 
+WHOLE_BYTES = 50_000
+"""Maximum bytes of a file that count as saved: about what the tools of hosts read at once."""
+
 HOOK_MARK = "hook:"
 """The beginning of the mark of an entry that a hook reported."""
 
@@ -151,6 +154,7 @@ def put_transcript(database: Database, part: TranscriptPart) -> None:
     observed = "UPDATE sessions SET observed = max(observed, ?1), mined = max(mined, ?1) WHERE id = ?2"
     database.execute(observed, (part.at, session))
     _mark_used(database, session, list(_signs_in(part, root)))
+    _count_saved(database, session)
 
 
 def project_of(database: Database, session_id: str) -> str:
@@ -251,6 +255,28 @@ def _mark_used(database: Database, session: int, signs: Sequence[UseSign]) -> No
                 " AND context IN (SELECT number FROM contexts WHERE session = ? AND first_at <= ?)",
                 (sign.at, file, session, sign.at),
             )
+            database.execute(
+                "UPDATE contexts SET used = (SELECT COUNT(COALESCE(edited, read, named)) FROM places"
+                " WHERE context = contexts.number) WHERE session = ?"
+                " AND number IN (SELECT context FROM places WHERE file = ?)",
+                (session, file),
+            )
+
+
+def _count_saved(database: Database, session: int) -> None:
+    """Count what an agent didn't have to read: the sizes of files that it named, and that the transcript
+    doesn't show it reading or editing, less all that was shown of them.
+
+    An edit without a reading tells nothing: what it needed was read in some way that wasn't seen, or written
+    blindly. Only uses before the last reading of the transcript count: the next may show a reading.
+    """
+    database.execute(
+        "UPDATE sessions SET (saved, saved_files) = (SELECT COALESCE(SUM(saved), 0), COUNT(*) FROM ("
+        "SELECT MAX(MIN(MAX(size), ?) - SUM(characters), 0) AS saved FROM contexts JOIN places"
+        " ON context = number WHERE session = sessions.id AND turns > 0 AND type != '' GROUP BY file"
+        " HAVING MAX(read) IS NULL AND MAX(edited) IS NULL AND MIN(named) <= sessions.mined)) WHERE id = ?",
+        (WHOLE_BYTES, session),
+    )
 
 
 def _files_meant(
@@ -290,21 +316,17 @@ def entries_of(
 ) -> list[StoredEntry]:
     """Return entries of a session, the latest first; with `before`, a time and a number, only older ones."""
     rows = database.execute(
-        "SELECT e.number, e.at, kind, mark, e.context_id, data, tokens,"
-        " (SELECT COUNT(*) FROM places WHERE context = c.number AND type != ''),"
-        " (SELECT COUNT(COALESCE(edited, read, named)) FROM places WHERE context = c.number),"
-        " c.number IS NULL, s.observed"
+        "SELECT e.number, e.at, kind, mark, e.context_id, data, tokens, shown, iif(s.observed, used, NULL)"
         " FROM sessions s JOIN entries e ON e.session = s.id LEFT JOIN contexts c ON c.id = e.context_id"
         " WHERE s.name = ? AND (e.at, e.number) < (?, ?) ORDER BY e.at DESC, e.number DESC LIMIT ?",
         (data_of(session_id), *(before or (2**62, 0)), limit),
     )
     found = []
-    for number, at, kind, mark, context_id, data, tokens, shown, used, is_gone, observed in rows:
+    for number, at, kind, mark, context_id, data, *counts in rows:
         fields = json.loads(data)
         fields["paths"] = tuple(fields["paths"])
         entry = Entry(session_id, at, kind, mark, context_id=text_of(context_id), **fields)
-        counts = (None, None) if is_gone else (shown, used if observed else None)
-        found.append(StoredEntry(number, entry, tokens, *counts))
+        found.append(StoredEntry(number, entry, *counts))
     return found
 
 

@@ -11,15 +11,12 @@ from msgspec import Struct
 
 from ..core.storage import Database
 from .delivery_tables import data_of, text_of
-from .session_events import first_prompt
+from .session_events import WHOLE_BYTES, first_prompt
 
 Grouping = Literal["day", "project", "host", "session", "type"]
 
 ROWS_MAX = 1_000
 """Maximum number of rows, those with the most tokens, or the latest days."""
-
-WHOLE_BYTES = 50_000
-"""Maximum bytes of a file that count as saved: about what the tools of hosts read at once."""
 
 NEVER_USED_MAX = 100
 NEVER_USED_SHOWN = 5
@@ -94,7 +91,7 @@ def usage_report(database: Database, by: Grouping, wanted: UsageFilter) -> Usage
     bounds = {"least": NEVER_USED_SHOWN, "limit": NEVER_USED_MAX}
     never = database.execute(_query(_NEVER_USED), {**wanted.values, **bounds})
     unused = tuple(Unused(text_of(path), text_of(project), shown) for path, project, shown in never)
-    saved = database.execute(_query(_SAVED), {**wanted.values, "whole": WHOLE_BYTES}).fetchone()
+    saved = database.execute(_query(_SAVED), wanted.values).fetchone()
     return UsageReport(tuple(rows), total, unused, saved[0], _basis(saved[1]))
 
 
@@ -142,11 +139,8 @@ _WANTED = (
 _TURNS = """
 SELECT {key}, MAX(c.project), SUM(turns), SUM(turns * tokens), SUM(turns * bytes),
     SUM(turns * MAX(tokens_before, tokens)), COUNT(DISTINCT NULLIF(session, 0)),
-    SUM(iif(s.observed, COALESCE(shown, 0), 0)), SUM(iif(s.observed, COALESCE(used, 0), 0))
-FROM contexts c LEFT JOIN sessions s ON s.id = session LEFT JOIN (
-    SELECT context, COUNT(*) AS shown, COUNT(COALESCE(edited, read, named)) AS used
-    FROM places WHERE type != '' GROUP BY context) ON context = c.number
-WHERE {wanted} GROUP BY 1
+    SUM(iif(s.observed, shown, 0)), SUM(iif(s.observed, used, 0))
+FROM contexts c LEFT JOIN sessions s ON s.id = session WHERE {wanted} GROUP BY 1
 """
 
 _SESSIONS = "SELECT COUNT(DISTINCT NULLIF(session, 0)) FROM contexts c WHERE {wanted}"
@@ -161,24 +155,18 @@ WHERE {wanted} AND type != '' AND observed GROUP BY type
 """
 
 _NEVER_USED = """
-SELECT path, f.project, COUNT(*) AS shown FROM {places} JOIN files f ON f.id = file
-WHERE type != '' AND turns > 0 AND observed AND (:project IS NULL OR f.project = :project)
-GROUP BY file HAVING COUNT(COALESCE(edited, read, named)) = 0 AND shown >= :least
-ORDER BY shown DESC, f.project, path LIMIT :limit
+SELECT path, f.project, COUNT(*) AS total FROM {places} JOIN files f ON f.id = file
+WHERE file IN (
+    SELECT file FROM places WHERE type != '' GROUP BY file
+    HAVING COUNT(COALESCE(edited, read, named)) = 0 AND COUNT(*) >= :least)
+AND type != '' AND turns > 0 AND observed AND (:project IS NULL OR f.project = :project)
+GROUP BY file HAVING total >= :least ORDER BY total DESC, f.project, path LIMIT :limit
 """
 
 _SAVED = """
-SELECT COALESCE(SUM(saved), 0), COUNT(*) FROM (
-    SELECT MAX(MIN(MAX(size), :whole) - SUM(characters), 0) AS saved FROM {places}
-    WHERE type != '' AND turns > 0 AND session IN (SELECT session FROM contexts c WHERE {wanted})
-    GROUP BY session, file
-    HAVING MAX(read) IS NULL AND MAX(edited) IS NULL AND MIN(named) <= MAX(mined))
+SELECT COALESCE(SUM(saved), 0), COALESCE(SUM(saved_files), 0) FROM sessions
+WHERE saved_files AND EXISTS (SELECT 1 FROM contexts c WHERE session = sessions.id AND {wanted})
 """
-"""What agents didn't have to read: the sizes of files that they named and that the transcript doesn't show
-them reading or editing, less all that was shown of them.
-
-An edit without a reading tells nothing: what it needed was read in some way that wasn't seen, or written
-blindly. Only uses before the last reading of the transcript count: the next may show a reading."""
 
 
 def _query(query: str, key: str = "") -> str:

@@ -8,8 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from ..core.errors import FovealError
-from ..core.times import Deadline
-from ..core.work import Work
+from ..core.work import Deadline, Work
 from ..index.messages import RefreshFiles
 from ..project.tree import Tree
 from .indexer_client import IndexerClient

@@ -38,7 +38,7 @@ LAYOUTS: dict[int, dict[str, tuple[int, int]]] = {
         "projects/*/feedback.json": (1, 0),
         "projects/*/transcripts.db": (1, 1369569222),
         "scopes.sqlite": (1, 3282712599),
-        "deliveries.sqlite": (1, 3605916130),
+        "deliveries.sqlite": (1, 4145482594),
         "metrics.sqlite": (1, 1844233506),
         "dashboard.json": (1, 0),
     },

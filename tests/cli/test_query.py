@@ -57,7 +57,7 @@ def test_a_question_is_answered(foveal: CommandLine) -> None:
     assert "words #1" in why
     assert any(re.match(r" +\d+[:-]  +def replenish\(self, number\):", line) for line in lines)
     route, *_, count = errors.splitlines()
-    assert route == "note: semantic: asks in words: how does the store replenish?"
+    assert route == "note: semantic: asks in words: how does the store replenish"
     assert re.fullmatch(r"note: \d files? in \d+\.\d ms", count)
     assert foveal(*asked, "-q") == (0, output, "")
 

@@ -10,7 +10,8 @@ from foveal.daemon.context.anchor import (
 )
 from foveal.daemon.context.selection import Form
 from foveal.daemon.memory.experience import Experience, ExperienceMark
-from foveal.daemon.memory.recall import Chosen, Staleness
+from foveal.daemon.memory.file_sketches import Staleness
+from foveal.daemon.memory.recall import Chosen
 from foveal.daemon.project.git import LatestCommit
 from foveal.daemon.project.metadata import ProjectCommand, ProjectMetadata
 from foveal.daemon.workspace.hot_files import HotNode

@@ -21,8 +21,7 @@ from foveal.daemon.context.item_plans import plan_items
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scoping import ScopeSelector
 from foveal.daemon.core.system import System
-from foveal.daemon.core.times import Deadline
-from foveal.daemon.core.work import BUILD_THREADS
+from foveal.daemon.core.work import BUILD_THREADS, Deadline
 from foveal.daemon.engine.engine import Engine
 from foveal.daemon.index.messages import TreeDelta
 from foveal.daemon.project.tree import Tree

@@ -175,7 +175,9 @@ def hook(daemon: DaemonProcess, cwd: Path, event: str, transcript: Path, **field
 
 def decide(cwd: Path, transcript: Path) -> None:
     """Write a transcript of Claude Code in which an agent decides something."""
-    said = f"I decided to use {WORD} for the melt in src/shop/auth.py because it resists heat."
+    said = (
+        f"I decided to use {WORD} instead of iron for the melt in src/shop/auth.py because it resists heat."
+    )
     shared = {"sessionId": "talk", "cwd": str(cwd), "timestamp": "2026-01-24T10:00:00Z"}
     lines = [
         {"type": "user", "uuid": "1", "message": {"role": "user", "content": "What melts?"}},

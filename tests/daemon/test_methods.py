@@ -37,6 +37,7 @@ PROJECT_TYPES: Mapping[str, type | tuple[type, ...]] = {
     "files_unlinked": int,
     "watch": str,
     "degraded": list,
+    "unfinished": str,
     "skipped": dict,
     "rules": int,
     "experiences": int,

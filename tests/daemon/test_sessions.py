@@ -46,8 +46,10 @@ def test_a_new_session_takes_what_is_always_in(shared_daemon: DaemonProcess, pro
     assert (made["project"], made["ended"], made["removed"]) == (str(project), None, [])
     assert shared_daemon.call("GetSession", session_id="mine") == made
     error = shared_daemon.error("CreateSession", cwd=str(project), session_id="mine")
-    assert (error.code, error.data) == ("invalid_params", {"field": "session_id"})
-    assert "ResumeSession" in error.message
+    assert error.code == "invalid_params"
+    assert error.data is not None
+    assert error.data["field"] == "session_id"
+    assert "ResumeSession" in error.data["advice"]
 
 
 def test_lists_are_of_a_project_or_of_all(

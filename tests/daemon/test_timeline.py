@@ -105,10 +105,10 @@ def test_documented_fields_of_the_timeline_and_of_usage(host: Host) -> None:
 
 def test_prompt_that_needs_no_context_is_in_the_timeline(host: Host) -> None:
     host.tell("SessionStart", source="startup")
-    assert host.tell("UserPromptSubmit", prompt_id="p1", prompt="yes, continue") == ""
+    assert host.tell("UserPromptSubmit", prompt_id="p1", prompt="do it again") == ""
     assert host.tell("UserPromptSubmit", prompt_id="p2", prompt="wake", source="loop_wakeup") == ""
     entry = host.entries()[-1]
-    assert (entry["kind"], entry["text"]) == ("prompt", "yes, continue")
+    assert (entry["kind"], entry["text"]) == ("prompt", "do it again")
     assert not {"context_id", "tokens", "used", "shown"} & set(entry)
 
 

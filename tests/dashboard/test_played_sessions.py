@@ -22,7 +22,7 @@ from tests.site_cases import Pages, pages
 __all__ = ["pages"]
 
 ASKS = "How does expire() end a session?"
-SILENT = "yes, continue"
+SILENT = "do it again"
 HOSTILE = "<img src=x onerror=alert(1)> {{ 7 * 7 }} %s {0} ' \" & \\ \u202e \u0007 \x7f \u2028"
 UNKNOWN = re.compile(r"(?<![\w.])(None|nan|NaN|undefined|Infinity|inf|null|Undefined)(?![\w.])")
 """What a program writes where a value is missing. A sentence may begin with `None`."""

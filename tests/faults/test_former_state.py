@@ -18,9 +18,9 @@ from foveal.benchmarks.faults.home import NO_EMBEDDING, Home, home
 from foveal.daemon.context.scopes import ScopeStore
 from foveal.daemon.core.system import System
 from foveal.daemon.memory.experience import ExperienceMark, Provenance
+from foveal.daemon.memory.file_sketches import decoded, sketch_of
 from foveal.daemon.memory.pool import Pool
 from foveal.daemon.memory.pool_filters import ExperienceListing
-from foveal.daemon.memory.recall import decoded, sketch_of
 from foveal.daemon.rules.approvals import Approvals
 from foveal.daemon.rules.item_store import ItemStore
 from foveal.daemon.rules.items import ItemKey

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 from foveal.daemon.index import indexer as indexing
 from foveal.daemon.index import project_index as bulk_work
 from foveal.daemon.index import reading, reading_queue
+from foveal.daemon.index.lexical_indexer import LexicalWriter
 from foveal.daemon.index.store import Store
 from foveal.daemon.index.suspects import DEATHS_MAX
 from foveal.daemon.languages.shared.parse import parse_source
@@ -213,15 +215,20 @@ def test_after_a_long_sweep_comes_a_long_rest(
     assert rest - 10 < (bench.indexer.patience() or 0) <= rest + 10
 
 
-def test_a_lexical_index_that_can_not_be_written_is_said_and_made_up_for(bench: Bench) -> None:
+def test_a_lexical_index_that_can_not_be_written_is_said_and_made_up_for(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     put(bench.root, {"a.py": "def alpha(): ...\n"})
-    bench.folder.mkdir()
-    (bench.folder / "lexical").write_bytes(b"in the way")
+
+    def full(folder: str) -> LexicalWriter:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), folder)
+
+    monkeypatch.setattr(LexicalWriter, "create", full)
     bench.open()
     bench.settle()
     assert bench.state == "ready", "all else is there"
     assert any("lexical index can't be written" in reason for reason in bench.progress.degraded)
-    (bench.folder / "lexical").unlink()
+    monkeypatch.undo()
     bench.skip(61)
     assert lexical_files(bench, "alpha") == {"a.py"}
     assert bench.progress.degraded == ()

@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -26,36 +26,9 @@ from foveal.daemon.memory.pool import Pool, SkippedDraft
 from foveal.daemon.memory.pool_filters import Criteria, ExperienceListing
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
+from tests.pool_cases import Clock, decisions, draft, open_pool, path_in
 from tests.properties import examples
-
-
-class Clock(System):
-    """A clock that goes one second a look."""
-
-    def __init__(self) -> None:
-        self.moment = datetime(2025, 1, 1, tzinfo=UTC)
-
-    def now(self) -> datetime:
-        self.moment += timedelta(seconds=1)
-        return self.moment
-
-
-def draft(decision: str, agent: str = "planner", session: str = "s1", **more: object) -> Draft:
-    return replace(Draft(decision, agent, session), **more)
-
-
-def path_in(folder: Path) -> str:
-    return str(folder / "experiences.jsonl")
-
-
-def open_pool(folder: Path, system: System | None = None) -> Pool:
-    return Pool(path_in(folder), system or Clock(), root="/project")
-
-
-def decisions(pool: Pool) -> list[str]:
-    return [experience.decision for experience in pool.list()[0]]
 
 
 def quarantine(folder: Path) -> list[dict[str, object]]:

@@ -8,7 +8,8 @@ import pytest
 from foveal.benchmarks.experiences.pairs import DIFFERENT
 from foveal.benchmarks.experiences.pairs import SAME as SAME_PAIRS
 from foveal.daemon.memory.experience import Experience, ExperienceMark, Provenance
-from foveal.daemon.memory.recall import Chosen, Staleness, choose, fold
+from foveal.daemon.memory.file_sketches import Staleness
+from foveal.daemon.memory.recall import Chosen, choose, fold
 from msgspec.structs import replace
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from foveal.daemon.memory.experience import Experience
-from foveal.daemon.memory.recall import (
+from foveal.daemon.memory.file_sketches import (
     FRESH,
     LINES_KEPT,
     decoded,

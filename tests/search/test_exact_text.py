@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from foveal.daemon.search.candidates import GatheredCandidates
 from foveal.daemon.search.exact_text import TextPlace, defines_alone, find_text, has_name, unknown_names
 from foveal.daemon.search.filters import EVERYTHING
-from foveal.daemon.search.gathered import GatheredCandidates
 from foveal.daemon.search.query import Hit
 from foveal.daemon.search.question import take_apart
 from foveal.daemon.search.router import conclude, gather

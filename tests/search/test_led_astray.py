@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from foveal.daemon.search.candidates import GatheredCandidates
 from foveal.daemon.search.filters import EVERYTHING
-from foveal.daemon.search.gathered import GatheredCandidates
 from foveal.daemon.search.query import Hit, Relation
 from foveal.daemon.search.router import conclude, gather
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from foveal.daemon.search.mentions import MAX_PATHS, find_paths, read_path
-from foveal.daemon.search.written_paths import clean_path
+from foveal.daemon.search.patterns import clean_path
 
 
 def check(text: str, expected: str) -> None:

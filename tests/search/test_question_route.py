@@ -38,6 +38,7 @@ def asked(text: str) -> str:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        ("how are slugify and Money connected?", "connection: slugify, Money"),
         ("what calls f_x", "callers: f_x"),
         ("What functions call authenticate?", "callers: authenticate"),
         ("who calls the login function", "callers: login"),

@@ -14,8 +14,8 @@ from foveal.daemon.index.lexical_files import FOLDER
 from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.store import FileContent, Store
 from foveal.daemon.languages.shared.parse import parse_source
+from foveal.daemon.search.candidates import GatheredCandidates
 from foveal.daemon.search.filters import EVERYTHING, Filter
-from foveal.daemon.search.gathered import GatheredCandidates
 from foveal.daemon.search.query import Hit, Route
 from foveal.daemon.search.router import COPIES_MAX, conclude, gather
 from msgspec.structs import replace

@@ -15,7 +15,7 @@ from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConf
 from foveal.daemon.core.errors import FovealError
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
-from foveal.daemon.core.times import Deadline
+from foveal.daemon.core.work import Deadline
 from foveal.daemon.embedding.messages import SearchVectors, VectorHits
 from foveal.daemon.engine.engine import Engine
 from foveal.daemon.index.lexical_files import FOLDER
