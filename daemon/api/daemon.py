@@ -15,7 +15,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
 
 from ...ipc.version import __version__
 from ..access.dashboard import CODE_S, LOOPBACK, Admission, Dashboard
-from ..config.key_rules import editor_template
+from ..config.source import editor_template
 from ..core.errors import InvalidRequest, Unsupported
 from ..core.events import TOPICS, Sink
 from ..core.metric_history import (

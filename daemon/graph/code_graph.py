@@ -77,6 +77,11 @@ class Meaning(Struct, frozen=True):
         return "name" if self.guess else "resolved"
 
     @property
+    def paths(self) -> list[str]:
+        """The files that it means: those it names, else those of its definitions."""
+        return list(self.files or dict.fromkeys(each.path for each in self.definitions))
+
+    @property
     def ids(self) -> list[int]:
         """The ids of its definitions."""
         return [each.id for each in self.definitions]

@@ -69,7 +69,7 @@ def connection(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
             common, (*filter(None, remarks), "neither reaches the other: a common caller reaches both")
         )
     for start, end in ((first, second), (second, first)):
-        files = _files(_paths(start), _paths(end), graph)
+        files = _files(start.paths, end.paths, graph)
         if files:
             said = leads([each.path for each in files])
             return Findings(files, (*filter(None, remarks), f"connected by imports alone: {said}"))
@@ -80,10 +80,6 @@ def _ids(meaning: Meaning, graph: CodeGraph) -> list[int]:
     """Return the ids of a subject and its members: reaching a method means reaching its class."""
     ids = meaning.ids or [each.id for file in meaning.files for each in graph.links.definitions_at(file)]
     return [*ids, *graph.links.inside(ids)]
-
-
-def _paths(meaning: Meaning) -> list[str]:
-    return list(meaning.files or dict.fromkeys(each.path for each in meaning.definitions))
 
 
 def _path(starts: Sequence[int], ends: Sequence[int], graph: CodeGraph, *, overrides: bool) -> list[int]:

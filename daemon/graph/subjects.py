@@ -26,7 +26,7 @@ def meaning_of(written: str, graph: CodeGraph, *, files_first: bool = False) -> 
     """Return the meaning of a name, tried as a node id or path, as written, as part of a file's name, as an
     external name, in another case style, and as a misspelling. With `files_first` modules come before
     definitions."""
-    subject = _cleaned(written)
+    subject = written.strip()[:SUBJECT_MAX].strip("`'\"\u201c\u201d\u2018\u2019 ,;!?()")
     nothing = Meaning(subject, base_name(_dotted(subject)))
     if not subject.strip("./#:~$@"):
         return nothing
@@ -184,10 +184,6 @@ def _splits(name: str) -> Iterator[tuple[str, str]]:
     parts = name.split(".")
     for at in range(1, len(parts)):
         yield ".".join(parts[:at]), ".".join(parts[at:])
-
-
-def _cleaned(written: str) -> str:
-    return written.strip()[:SUBJECT_MAX].strip("`'\"\u201c\u201d\u2018\u2019 ,;!?()")
 
 
 def _dotted(subject: str) -> str:

@@ -249,7 +249,7 @@ def unused(
     Excluded are names that languages and frameworks call, methods that override or are overridden, decorated
     definitions, and members of unused definitions.
     """
-    named = [path for meaning in meanings for path in _paths(meaning)]
+    named = [path for meaning in meanings for path in meaning.paths]
     candidates = graph.reader.graph.unreferenced(KINDS, named or paths)
     chosen = (
         each for each in candidates if not _SPARED.search(each.symbol.name) and not graph.is_test(each.path)
@@ -274,10 +274,6 @@ def _kept(batch: Sequence[Definition], earlier: Sequence[Definition], graph: Cod
         if each.id not in decorated and not inner and not (owner and is_kin(each, graph)):
             kept.append(each)
     return kept
-
-
-def _paths(meaning: Meaning) -> list[str]:
-    return list(meaning.files or dict.fromkeys(each.path for each in meaning.definitions))
 
 
 _SPARED = re.compile(

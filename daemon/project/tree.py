@@ -4,8 +4,8 @@ that a path or a name means.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
@@ -233,9 +233,6 @@ def _add_folder(path: str, children: dict[str, tuple[set[str], list[str]]], tota
 PROJECTS_MAX = 4
 """Maximum number of projects whose names are cached; the least recently used go first."""
 
-_stems: deque[tuple[Layout, Mapping[str, Sequence[str]]]] = deque(maxlen=PROJECTS_MAX)
-"""Names of the most recently queried projects."""
-
 
 def files_named(written: str, tree: Tree) -> list[str]:
     """Return the files that share the most trailing parts with a path."""
@@ -267,20 +264,13 @@ def best_suffix(written: str, paths: Sequence[str]) -> list[str]:
     return [path for path, count in counts.items() if count == most and count]
 
 
-def _stem(path: str) -> str:
-    return path.rpartition(".")[0]
-
-
+@lru_cache(maxsize=PROJECTS_MAX)
 def by_stem(layout: Layout) -> Mapping[str, Sequence[str]]:
     """Return a project's paths by their file names without extension, sorted; cached per set of paths."""
-    for known, paths in _stems:
-        if known is layout:
-            return paths
     found: dict[str, list[str]] = {}
     for folder, content in sorted(layout.folders.items()):
         for name in content.files:
-            found.setdefault(_stem(name), []).append(f"{folder}/{name}" if folder else name)
-    _stems.append((layout, found))
+            found.setdefault(name.rpartition(".")[0], []).append(f"{folder}/{name}" if folder else name)
     return found
 
 
