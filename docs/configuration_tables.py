@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from foveal.daemon.config.key_rules import TYPE_NAMES, KeyRule, ProjectRule, rule_of
 from foveal.daemon.config.settings import KEYS, TABLES
+from foveal.daemon.config.source import TYPE_NAMES, KeyRule, ProjectRule, rule_of
 
 PAGE = Path(__file__).parent / "settings.md"
 SECTIONS = re.compile(r"^## `\[daemon\]`.*", re.DOTALL | re.MULTILINE)

@@ -42,7 +42,7 @@ OWNERS = {
     "click": {"__main__.py", "cli/"},
     "msgpack": {"ipc/protocol.py"},
     "msgspec": {"daemon/", "hooks/hosts/", "hooks/mcp_server/tool.py"},
-    "rapidfuzz": {"daemon/graph/names.py"},
+    "rapidfuzz": {"daemon/graph/subjects.py"},
     "redis": {"daemon/embedding/redis_source.py"},
     "rich": {"cli/"},
     "sqlite3": {"daemon/core/storage.py"},

@@ -17,7 +17,7 @@ from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.store import Reader
 from foveal.daemon.index.terms import document_terms, query_terms
 from foveal.daemon.languages.shared.records import Symbol
-from foveal.daemon.project.path_roles import role_of
+from foveal.daemon.project.text_kind import role_of
 from foveal.daemon.project.tree import Tree
 from foveal.daemon.search.candidates import Candidates, RankedFile
 from foveal.daemon.search.filters import EVERYTHING

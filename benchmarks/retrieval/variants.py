@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from foveal.daemon.project.path_roles import Role
+from foveal.daemon.project.text_kind import Role
 from foveal.daemon.search.ranking import DEFAULT, Fusion, RankWeights
 from msgspec.structs import fields, replace
 

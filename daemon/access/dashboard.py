@@ -19,10 +19,9 @@ from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
 
 from ..config.settings import DashboardConfig
-from ..core.errors import Busy, FovealError, StateError
+from ..core.errors import Busy, FovealError, NewerVersion, StateError, refuse_newer
 from ..core.quarantine import clear_own_file, quarantine
 from ..core.system import System
-from ..core.versions import NewerVersion, refuse_newer
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from ..access.agent import owner_of, sees_all_of
+from ..access.permissions import owner_of, sees_all_of
 from ..config.settings import ContextConfig
 from ..context.caller import check_owner
 from ..context.requests import LONG_CHARACTERS, LONG_HISTORY, ContextRequest, Format, Freshness, Message

@@ -15,13 +15,19 @@ from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
 
 from ...ipc.version import __version__
 from ..access.dashboard import CODE_S, LOOPBACK, Admission, Dashboard
-from ..config.editor_links import editor_template
+from ..config.source import editor_template
 from ..core.errors import InvalidRequest, Unsupported
 from ..core.events import TOPICS, Sink
-from ..core.metric_history import MetricSamples, Period, Quantiles, Sample
-from ..core.metrics import HistogramStatistics, MetricsStatistics
+from ..core.metric_history import (
+    HistogramStatistics,
+    MetricSamples,
+    MetricsStatistics,
+    Period,
+    Quantiles,
+    Sample,
+)
 from ..core.parameters import Texts
-from ..core.resources import resident_bytes
+from ..core.system import resident_bytes
 from ..engine.engine import Engine
 from .events import filtered
 from .marks import Plain, Text

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct, convert, field
 from msgspec.structs import asdict
 
-from ..access.agent import Agent
+from ..access.permissions import Agent
 from ..context.delivered import past_context
 from ..context.misses import verdict_of
 from ..core.errors import FovealError, NotFound, StateError

@@ -7,8 +7,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 
-from ..access.agent import Agent
-from ..access.permissions import Permissions
+from ..access.permissions import Agent, Permissions
 from ..core.events import Sink, Topic
 from .marks import Count, Plain, Root, Said, Text, shape_of
 from .reply_filter import ReplyFilter

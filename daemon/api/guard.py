@@ -13,8 +13,7 @@ from typing import TypeVar, cast
 from msgspec import Struct, convert
 from msgspec.structs import replace
 
-from ..access.agent import Agent, View, owner_of, require_all
-from ..access.permissions import Permissions
+from ..access.permissions import Agent, Permissions, View, owner_of, require_all
 from ..context.scopes import ScopeTable
 from ..core.errors import FovealError, InvalidRequest, NotFound, PermissionDenied
 from ..privacy.policy import NO_POLICY

@@ -30,7 +30,7 @@ from ...hooks.hosts.events import (
 )
 from ...hooks.hosts.hook_answer import NOTHING
 from ...hooks.hosts.registry import HOSTS, host_named
-from ..access.agent import Agent
+from ..access.permissions import Agent
 from ..context.scoping import ScopeSelector
 from ..core.errors import FovealError, InvalidRequest, PermissionDenied
 from ..core.system import System

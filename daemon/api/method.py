@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
 
 from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
 
-from ..access.agent import Agent
+from ..access.permissions import Agent
 from ..core.errors import InvalidRequest
 from ..core.parameters import LIST_MAX, NonEmpty
 from ..project.roots import relative_path

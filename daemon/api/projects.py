@@ -13,10 +13,10 @@ from ..core.parameters import NonEmpty
 from ..embedding.embedder_client import EmbedderClient
 from ..embedding.messages import VectorProgress
 from ..engine.engine import Engine, EngineMethods
-from ..project.ignore_file import NAME as IGNORE_FILE
+from ..project.ignore import NAME as IGNORE_FILE
 from ..project.roots import relative_path
+from ..workspace.hot_files import BUFFER_CHARACTERS
 from ..workspace.project import Project
-from ..workspace.unsaved_buffers import BUFFER_CHARACTERS
 from .marks import Count, File, Plain, Root, Text
 from .method import DaemonRequest, FolderRequest, ProjectRequest, method, reply_of
 

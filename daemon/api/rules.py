@@ -23,7 +23,7 @@ from ..rules.item_store import draft_of, key_in
 from ..rules.items import IncludeMode, Item, ItemKey, ItemType, item_key, key_of
 from ..rules.selection import ItemScore, resolve
 from ..rules.server_config import ServerFile
-from ..rules.server_programs import remark_on
+from ..rules.server_launch import remark_on
 from ..workspace.freshness import deadline_of
 from ..workspace.project import Project
 from .marks import Count, File, NameOfItem, Plain, Server, Text

@@ -7,7 +7,7 @@ import os
 from msgspec import UNSET, Struct, UnsetType
 
 from ...hooks.hosts.registry import host_named
-from ..access.agent import require_all
+from ..access.permissions import require_all
 from ..engine.engine import EngineMethods
 from ..sessions.usage_report import Grouping, UsageCounts
 from .marks import Count, Plain, Text

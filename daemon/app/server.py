@@ -36,15 +36,19 @@ from ..api.handlers import Handlers, to_error
 from ..config.files import load_or_last, load_user_config
 from ..config.settings import Environment, UserConfig
 from ..core.errors import FovealError
-from ..core.events import iso
 from ..core.quarantine import clear_file, clear_folder, clear_socket
-from ..core.resources import disk_problem, share_heaps
-from ..core.state_folder import STATE_VERSION, StateLock, bring_up, check_version
-from ..core.system import System
+from ..core.state_folder import STATE_VERSION, Migration, StateLock, bring_up, check_version
+from ..core.system import System, disk_problem, share_heaps
+from ..core.times import timestamp_of
 from ..engine.engine import Engine
+from ..sessions.former_stores import move_former
 from ..sessions.scope import Scope
 from .faces import FacesStarter
-from .migrations import MIGRATIONS
+
+MIGRATIONS: Mapping[int, Migration | None] = {1: None, 2: move_former}
+"""None changes the mark alone: then only an earlier program needs to know, because the owners of the files
+bring them up themselves."""
+
 
 log = logging.getLogger(__name__)
 
@@ -259,11 +263,13 @@ class Daemon:
             limits = Limits(connections=connection_limit())
             async with Server(self._handlers.handle, to_error, _log_error, limits=limits) as server:
                 server.start(self._own.listener)
-                faces = tasks.create_task(self._faces.run(), name="faces")
-                dashboard = tasks.create_task(self._dashboard.reopen(), name="dashboard")
-                idle = tasks.create_task(self._stop_when_idle(server), name="idle")
-                hooks = tasks.create_task(self._handlers.hooks.run(), name="hooks")
-                checks = tasks.create_task(self._check_paths(server), name="check sockets and lock")
+                background = (
+                    tasks.create_task(self._stop_when_idle(server), name="idle"),
+                    tasks.create_task(self._faces.run(), name="faces"),
+                    tasks.create_task(self._dashboard.reopen(), name="dashboard"),
+                    tasks.create_task(self._handlers.hooks.run(), name="hooks"),
+                    tasks.create_task(self._check_paths(server), name="check sockets and lock"),
+                )
                 # Objects from the start live as long as the daemon, so collections skip them. The collector
                 # was off until now: collecting the thousand garbage objects of the imports took 25 ms.
                 gc.freeze()
@@ -271,11 +277,8 @@ class Daemon:
                 log.info("foveal %s serves on %s (pid %d)", __version__, self._startup.socket, os.getpid())
                 await self._stopping.wait()
                 log.info("shutting down")
-                idle.cancel()
-                faces.cancel()
-                dashboard.cancel()
-                hooks.cancel()
-                checks.cancel()
+                for task in background:
+                    task.cancel()
                 await server.shutdown(deadline_s)
                 await self._engine.close(deadline_s)
         self._dashboard.close()
@@ -293,9 +296,9 @@ class Daemon:
             await asyncio.sleep(CHECK_S)
             if not self._lock.lies_at(paths.lock_file(state)):
                 self._restart(
-                    f"the state folder {state} was removed at {iso(System())} while the daemon ran, and made "
-                    "anew: sessions, decisions and records of requests that lay in it are lost, indexes and "
-                    "embeddings are built anew; see: foveal doctor"
+                    f"the state folder {state} was removed at {timestamp_of(System().now())} while the "
+                    "daemon ran, and made anew: sessions, decisions and records of requests that lay in it "
+                    "are lost, indexes and embeddings are built anew; see: foveal doctor"
                 )
                 return
             if self._started_full and not disk_problem(state, System()):
@@ -406,7 +409,7 @@ def _write_info(startup: Startup, http_path: str) -> str:
     or ""."""
     info = DaemonInfo(
         pid=os.getpid(),
-        start_time=iso(System()),
+        start_time=timestamp_of(System().now()),
         socket=startup.socket,
         http_socket=http_path,
         version=__version__,

@@ -20,12 +20,11 @@ from ..access.dashboard import check_dashboard_file
 from ..compression import model_compressor
 from ..context import scopes
 from ..core import metric_history
-from ..core.errors import InvalidRequest
+from ..core.errors import InvalidRequest, NewerVersion
 from ..core.quarantine import MARK, quarantine
 from ..core.state_folder import STATE_VERSION, VERSION_FILE, check_version
 from ..core.storage import SEAL, NewerDatabase, OtherVersion, check_database, open_reader
 from ..core.system import System
-from ..core.versions import NewerVersion
 from ..embedding import embeddings
 from ..embedding.vector_file import check_vector_file
 from ..index.lexical_files import check_files, read_listing

@@ -16,9 +16,7 @@ from ..core.globs import compile_glob
 from ..core.system import Stamp, System
 from ..privacy.policy import AgentTable, AgentTables, parse_agent_tables
 from ..privacy.trust import PROJECT_FILE
-from .editor_links import editor_problem
 from .item_selection import ItemSelection, parse_selection
-from .key_rules import rule_of
 from .settings import (
     FORMER_KEYS,
     FREE_TABLES,
@@ -33,7 +31,18 @@ from .settings import (
     SelectionConfig,
     UserConfig,
 )
-from .source import MAX_CONFIG_BYTES, ConfigSource, Setting, checked, quoted, read_source, type_of, wrong
+from .source import (
+    MAX_CONFIG_BYTES,
+    ConfigSource,
+    Setting,
+    checked,
+    editor_problem,
+    quoted,
+    read_source,
+    rule_of,
+    type_of,
+    wrong,
+)
 
 C = TypeVar("C")
 

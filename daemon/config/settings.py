@@ -10,7 +10,7 @@ from typing import Any
 
 from ..privacy.policy import NO_TABLES, AgentTables
 from .item_selection import ItemSelection
-from .key_rules import ProjectRule, setting
+from .source import ProjectRule, setting
 
 USER_FILE = "config.toml"
 

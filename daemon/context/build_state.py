@@ -16,7 +16,7 @@ from ..rules.instruction_places import RuleFiles, rule_files
 from ..rules.items import ItemPlan, plan_without_session
 from ..search.query import FoundDefinition, Hit, Need
 from ..sessions.scope import Scope
-from ..workspace.snapshot import ProjectSnapshot
+from ..workspace.index_view import ProjectSnapshot
 from .excerpt import FileSource
 from .focus import prompt_words
 from .known_files import KnownFiles

@@ -7,7 +7,7 @@ import json
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ..access.agent import Agent, owner_of, policy_for, sees_all_of
+from ..access.permissions import Agent, owner_of, policy_for, sees_all_of
 from ..config.item_selection import ItemSelection
 from ..config.settings import ProjectConfig
 from ..core.errors import InvalidRequest, PermissionDenied

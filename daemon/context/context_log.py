@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from ..core.events import EventHub
-from ..core.metrics import ContextFigures, Metrics
+from ..core.metric_history import ContextFigures, Metrics
 from ..sessions.delivered_context import Delivery
 from ..sessions.deliveries import Deliveries
 from ..sessions.request_record import new_request_id

@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from ..languages.shared.language import fence_tag, language_of
-from ..project.path_roles import role_of
+from ..project.text_kind import role_of
 from ..project.tree import ResolvedImport
 from .build_state import BuildState, content_key
 from .file_forms import OutlineForms, name_of

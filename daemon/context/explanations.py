@@ -18,17 +18,16 @@ from ..core.errors import InvalidRequest
 from ..core.storage import DatabaseError
 from ..core.work import Work
 from ..project.lister import LeftOut, left_out
-from ..project.named_files import split_node_id
 from ..project.roots import relative_path
 from ..project.rules import ALWAYS_SKIPPED_FOLDERS, ScanSettings
-from ..project.tree import FileRecord, Tree
+from ..project.tree import FileRecord, Tree, split_node_id
 from ..rules.items import Item
 from ..search.query import SearchQuery
 from ..search.service import SearchService
 from ..sessions.scope import Scope
 from ..workspace.freshness import deadline_of
+from ..workspace.index_view import ProjectSnapshot
 from ..workspace.project import Project
-from ..workspace.snapshot import ProjectSnapshot
 from .delivered import PastContext
 from .reply import DROPPED_MAX, scarcer_limit
 from .requests import ContextRequest

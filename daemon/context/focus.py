@@ -14,8 +14,7 @@ from ..core.globs import compile_glob
 from ..index.store import Reader
 from ..languages.shared.language import language_of
 from ..privacy.policy import NO_POLICY, Policy
-from ..project.named_files import split_node_id
-from ..project.tree import Layout, Tree
+from ..project.tree import Layout, Tree, split_node_id
 
 Role = Literal["focus", "expansion", "session_set", "document"]
 

@@ -8,11 +8,11 @@ from math import sqrt
 from msgspec.structs import replace
 
 from ..graph.code_graph import CLASSES
-from ..graph.needed_by import Needed, Role, needed_by
+from ..graph.usages import Needed, Role, needed_by
 from ..languages.shared.language import language_of
 from ..languages.shared.records import Symbol
 from ..project.content import Content
-from ..project.path_roles import role_of
+from ..project.text_kind import role_of
 from ..rules.instruction_places import RuleFiles
 from ..search.query import FoundDefinition, Hit
 from . import render

@@ -10,7 +10,7 @@ from ..languages.shared.language import LANGUAGES, language_of
 from ..languages.shared.records import Symbol
 from ..project.content import Content, ContentReader, Shown
 from ..project.tree import FileRecord, ResolvedImport
-from ..workspace.snapshot import ProjectSnapshot
+from ..workspace.index_view import ProjectSnapshot
 
 
 class KnownFiles:

@@ -14,17 +14,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.errors import PermissionDenied
-from ..core.events import EventHub, iso
+from ..core.events import EventHub
 from ..core.storage import DatabaseError, may_pass
 from ..core.system import System
+from ..core.times import timestamp_of
 from ..core.work import Work
-from ..project.named_files import split_node_id
-from ..project.tree import Tree
+from ..project.tree import Tree, split_node_id
 from ..search.lookups import describe_node
 from ..sessions.scope import Scope
+from ..workspace.index_view import ProjectSnapshot
 from ..workspace.open_projects import OpenProjects
 from ..workspace.project import Project
-from ..workspace.snapshot import ProjectSnapshot
 from .focus import GLOBS_MAX, resolve_paths
 from .rendered import RenderedContexts
 from .scopes import ScopeStore, ScopeTable, identity_of
@@ -244,7 +244,7 @@ class Scoping:
             constraints=selector.constraints or (),
             parent_id=selector.parent_scope_id,
             hot=project.hot_nodes(),
-            created_at=iso(self._system),
+            created_at=timestamp_of(self._system.now()),
         )
         scope = self._scopes.add(replace(scope, inherited=self._scopes.constraints_above(scope)))
         project.hot_files.note_asked(scope.focus_paths)

@@ -14,8 +14,7 @@ from typing import Any, TypeVar
 from msgspec import Struct, structs
 from msgspec.structs import replace
 
-from ..access.permissions import Permissions
-from ..access.visible import visible_session
+from ..access.permissions import Permissions, visible_session
 from ..compression.compress import Compress, compress
 from ..compression.model_compressor import LaterCompressor, ModelCompressor, Wanted
 from ..config.settings import CompressionConfig, Environment

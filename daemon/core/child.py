@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from .errors import ChildDied, FovealError
 from .pipe import LENGTH, Beat, Envelope, Reply, Stop, encode
-from .resources import is_runnable, process_state
+from .system import is_runnable, process_state
 
 log = logging.getLogger(__name__)
 

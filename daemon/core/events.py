@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 from typing import Any, Literal, get_args
 
 from .system import System
+from .times import timestamp_of
 
 Topic = Literal[
     "context.changed",
@@ -57,15 +58,10 @@ class EventHub:
         """Send `{topic, at, data}` to the topic's subscribers; `at` is ISO 8601 in UTC."""
         if not self.wanted(topic):
             return
-        event = {"topic": topic, "at": iso(self._system), "data": data}
+        event = {"topic": topic, "at": timestamp_of(self._system.now()), "data": data}
         for topics, sink in list(self._sinks.values()):
             if topic in topics:
                 sink(event)
 
     def __len__(self) -> int:
         return len(self._sinks)
-
-
-def iso(system: System) -> str:
-    """Return the current time as the wire has it: `2026-01-31T12:00:00.000Z`."""
-    return system.now().isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,13 +1,19 @@
-"""Computes with paths relative to a project's root, whose own path is "". Doesn't access the disk."""
+"""Computes with paths, mostly relative to a project's root, whose own path is "". Doesn't access the disk."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 
 def within(folder: str, name: str) -> str:
     """Return the path of something inside a folder, which may be the root."""
     return f"{folder}/{name}" if folder else name
+
+
+def lies_below(path: str, folder: str) -> bool:
+    """Whether an absolute path lies below an absolute folder; the folder itself doesn't."""
+    return path.startswith(os.path.join(folder, ""))
 
 
 def join_path(folder: str, relative: str) -> str | None:

@@ -13,10 +13,9 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from .errors import FovealError
+from .errors import FovealError, made_by_newer
 from .quarantine import KEPT_AS, MARK, clear_file
 from .system import System
-from .versions import made_by_newer
 
 Database = sqlite3.Connection
 DatabaseError = sqlite3.DatabaseError
@@ -250,18 +249,6 @@ def transaction(database: Database) -> Iterator[None]:
         if database.in_transaction:
             database.execute("ROLLBACK")
         raise
-
-
-@contextmanager
-def erasure(database: Database) -> Iterator[None]:
-    """Run the statements inside as one transaction, and overwrite what they delete with zeros."""
-    database.execute("PRAGMA secure_delete = ON")
-    try:
-        with transaction(database):
-            yield
-    finally:
-        database.execute("PRAGMA secure_delete = OFF")
-        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the log has the former pages
 
 
 def compact(database: Database) -> None:

@@ -1,16 +1,159 @@
-"""Walks over the links of the code graph: members, constructors, chains of references; cached values."""
+"""The code graph: the meaning of a name, places that answer a question, and walks over the links."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Final, Generic, Literal, NamedTuple, TypeVar
 
+from msgspec import Struct
+
+from ..core.sized_cache import SizedCache
 from ..index.link_table import Definition, Link
 from ..index.store import Reader
 from ..languages.shared.language import family_of
 from ..languages.shared.qualified_names import base_name, without_number
-from ..project.path_roles import role_of
+from ..project.text_kind import role_of
 from ..project.tree import Tree
+
+T = TypeVar("T")
+
+PROJECTS_MAX: Final = 4
+"""Maximum number of projects with cached values; the least recently used go first."""
+
+
+class GenerationCache(Generic[T]):
+    """One cached value per project, recomputed when its generation changes. Thread-safe; two threads that ask
+    at once may both compute it."""
+
+    def __init__(self, compute: Callable[[Reader], T]) -> None:
+        self._compute = compute
+        self._known = SizedCache[str, tuple[int, T]](PROJECTS_MAX)
+
+    def get(self, tree: Tree, reader: Reader) -> T:
+        """Return a project's value. Raises any error of its computation."""
+        known = self._known.get(reader.path)
+        if known is None or known[0] != tree.generation:
+            known = (tree.generation, self._compute(reader))
+            self._known.put(reader.path, known, 1)
+        return known[1]
+
+
+MEANT_MAX: Final = 500
+"""Maximum number of definitions of a name examined."""
+
+LISTED_MAX: Final = 5
+"""Maximum number of definitions offered to the caller to choose from."""
+
+
+class Meaning(Struct, frozen=True):
+    """The meaning of a name. `name` is its last part, as links record it.
+
+    `definitions` has at most `MEANT_MAX` of `total`. `files` are the files that a path, file name or module
+    means. `module` is the part before the last, if it is outside of the project (`subprocess` of
+    `subprocess.run`). `guess` says that a similar name was taken instead, and `remarks` which; `near` are
+    suggestions for an unknown name.
+    """
+
+    written: str
+    name: str
+    definitions: tuple[Definition, ...] = ()
+    total: int = 0
+    files: tuple[str, ...] = ()
+    module: str = ""
+    external: bool = False
+    guess: bool = False
+    remarks: tuple[str, ...] = ()
+    near: tuple[str, ...] = ()
+
+    @property
+    def known(self) -> bool:
+        """Whether the name has any meaning."""
+        return bool(self.definitions or self.files or self.external)
+
+    @property
+    def certainty(self) -> Certainty:
+        """The highest certainty of answers for this meaning."""
+        return "name" if self.guess else "resolved"
+
+    @property
+    def paths(self) -> list[str]:
+        """The files that it means: those it names, else those of its definitions."""
+        return list(self.files or dict.fromkeys(each.path for each in self.definitions))
+
+    @property
+    def ids(self) -> list[int]:
+        """The ids of its definitions."""
+        return [each.id for each in self.definitions]
+
+
+def several(meaning: Meaning) -> str:
+    """Return a remark if a name has several definitions, else an empty string."""
+    if meaning.total < 2:
+        return ""
+    names = [f"{each.path}#{each.symbol.name}" for each in meaning.definitions[:LISTED_MAX]]
+    dots = ", …" if meaning.total > LISTED_MAX else ""
+    most = f", of which {MEANT_MAX:,} are looked at" if meaning.total > MEANT_MAX else ""
+    return (
+        f"`{meaning.written}` has {meaning.total:,} definitions{most}; to mean one, say its class, its file"
+        f" or its node id: {', '.join(names)}{dots}"
+    )
+
+
+Certainty = Literal["", "resolved", "name"]
+"""The certainty of an answer: resolved through imports, matched by name alone, or empty if neither
+applies."""
+
+FOUND_MAX: Final = 500
+"""Maximum number of places of each certainty in an answer; beyond it the answer says that there are more."""
+
+
+class FoundPlace(Struct, frozen=True):
+    """A place that answers a question.
+
+    `node` is the id of the definition that is the answer, or of the definition around the reference; 0 for
+    the file itself. `line` is the line to show, in `path`. `reference` is the place of the reference if it is
+    elsewhere. `steps` are the definitions from `node` to the subject, and `via` describes them in words.
+    `distance` orders answers of the same certainty.
+    """
+
+    path: str
+    line: int
+    node: int = 0
+    certainty: Certainty = "resolved"
+    via: str = ""
+    why: str = ""
+    steps: tuple[int, ...] = ()
+    reference: tuple[str, int] | None = None
+    distance: int = 0
+
+
+class Findings(Struct, frozen=True):
+    """The places found, in order, and remarks about them. `more` says that there are more places."""
+
+    found: Sequence[FoundPlace] = ()
+    remarks: tuple[str, ...] = ()
+    more: bool = False
+
+
+def in_order(found: Iterable[FoundPlace], place: Callable[[str], int]) -> list[FoundPlace]:
+    """Return places without duplicates: resolved ones first, then by distance, then by the `place` of their
+    file, such as sources before tests."""
+    place_of = cache(place)
+
+    def key(item: FoundPlace) -> tuple[bool, int, int, str, int, str]:
+        by_file = (place_of(item.path), item.path, item.line)
+        return (item.certainty != "resolved", item.distance, *by_file, item.via)
+
+    unique: dict[tuple[str, int, int], FoundPlace] = {}
+    for item in sorted(found, key=key):
+        # Several targets on a line are separate answers; several references on a line are shown once.
+        unique.setdefault((item.path, item.line, item.node if item.reference else 0), item)
+    return list(unique.values())
+
+
+Handler = Callable[..., Findings]
+
 
 CONSTRUCTORS: Final = frozenset(
     {"__init__", "__new__", "__post_init__", "__construct", "constructor", "initialize", "init", "new"}

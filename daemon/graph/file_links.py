@@ -8,10 +8,17 @@ from typing import Final
 
 from ..core.relative_paths import within
 from ..index.store import Reader
-from .code_graph import CodeGraph, leads
-from .found import FOUND_MAX, Findings, FoundPlace, in_order
-from .generation_cache import GenerationCache
-from .meaning import Meaning, several
+from .code_graph import (
+    FOUND_MAX,
+    CodeGraph,
+    Findings,
+    FoundPlace,
+    GenerationCache,
+    Meaning,
+    in_order,
+    leads,
+    several,
+)
 
 OUTLINE_DEPTH: Final = 1
 """Levels of members in an outline below the top level."""
@@ -30,7 +37,7 @@ def importers(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
     for meaning in meanings:
         found.extend(
             FoundPlace(edge.importer, edge.line, 0, meaning.certainty, edge.target, f"imports {edge.target}")
-            for edge in graph.reader.graph.edges_into(_imported_as(_paths(meaning), graph))
+            for edge in graph.reader.graph.edges_into(_imported_as(meaning.paths, graph))
         )
         if meaning.external:
             module = meaning.module or meaning.written
@@ -60,7 +67,7 @@ def imports(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
     """Return the imports of files: first the project's files in order, then the line of each other import."""
     found: list[FoundPlace] = []
     for meaning in meanings:
-        for path in _paths(meaning):
+        for path in meaning.paths:
             for place, link in enumerate(graph.reader.imports(path)):
                 line = link.imported.line
                 if link.target:
@@ -82,7 +89,7 @@ def outline(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
     found: list[FoundPlace] = []
     for meaning in meanings:
         inside = graph.members(meaning.ids) if meaning.definitions else ()
-        files = () if inside else _paths(meaning)
+        files = () if inside else meaning.paths
         shown = [
             *inside,
             *(
@@ -103,7 +110,7 @@ def outline(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
 def cycles(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
     """Return import cycles, the shortest first; with a subject, only the cycles through its files."""
     lines, following, components = _all_imports.get(graph.tree, graph.reader)
-    files = [path for meaning in meanings for path in _paths(meaning)]
+    files = [path for meaning in meanings for path in meaning.paths]
     wanted = set(files) if meanings else None
     found = []
     for circle in _circles(following, components, wanted):
@@ -219,8 +226,3 @@ def _components(following: Mapping[str, Sequence[str]]) -> list[set[str]]:
                 above = work[-1][0]
                 low[above] = min(low[above], low[at])
     return found
-
-
-def _paths(meaning: Meaning) -> list[str]:
-    """Return the files that a name means: those it names, else those of its definitions."""
-    return list(meaning.files or dict.fromkeys(each.path for each in meaning.definitions))

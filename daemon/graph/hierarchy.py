@@ -8,9 +8,18 @@ from typing import Final, NamedTuple
 
 from ..index.link_table import Definition, Link
 from ..languages.shared.qualified_names import base_name
-from .code_graph import CLASSES, CodeGraph, leads
-from .found import FOUND_MAX, Certainty, Findings, FoundPlace, in_order
-from .meaning import Meaning, several
+from .code_graph import (
+    CLASSES,
+    FOUND_MAX,
+    Certainty,
+    CodeGraph,
+    Findings,
+    FoundPlace,
+    Meaning,
+    in_order,
+    leads,
+    several,
+)
 
 DEPTH_MAX: Final = 12
 """Maximum number of levels of inheritance followed."""
@@ -124,33 +133,27 @@ def is_kin(method: Definition, graph: CodeGraph) -> bool:
 
 def above(starts: Iterable[Definition], graph: CodeGraph) -> list[Kin]:
     """Return the superclasses of classes, nearest first, without duplicates."""
-    found: dict[int, Kin] = {}
-    frontier: dict[int, tuple[int, ...]] = {each.id: (each.id,) for each in starts}
-    begun = set(frontier)
-    for depth in range(1, DEPTH_MAX + 1):
-        following: dict[int, tuple[int, ...]] = {}
-        for link in graph.links.out_of(frontier, ("inherit",), FOUND_MAX) if frontier else ():
-            if link.target and link.target not in found and link.target not in begun:
-                steps = frontier[link.scope]
-                found[link.target] = Kin(link.target, link, depth, steps)
-                following[link.target] = (link.target, *steps)
-        frontier = following
-    return list(found.values())
+    return _kin(starts, graph, down=False)
 
 
 def below(starts: Iterable[Definition], graph: CodeGraph) -> list[Kin]:
     """Return the subclasses of classes, nearest first, without duplicates, at most about `FOUND_MAX`."""
+    return _kin(starts, graph, down=True)
+
+
+def _kin(starts: Iterable[Definition], graph: CodeGraph, *, down: bool) -> list[Kin]:
     found: dict[int, Kin] = {}
     frontier: dict[int, tuple[int, ...]] = {each.id: (each.id,) for each in starts}
     begun = set(frontier)
+    links_of = graph.links.into if down else graph.links.out_of
     for depth in range(1, DEPTH_MAX + 1):
         following: dict[int, tuple[int, ...]] = {}
-        for link in graph.links.into(frontier, ("inherit",), FOUND_MAX) if frontier else ():
-            if link.scope and link.scope not in found and link.scope not in begun:
-                steps = frontier[link.target]
-                found[link.scope] = Kin(link.scope, link, depth, steps)
-                following[link.scope] = (link.scope, *steps)
-        frontier = following if len(found) < FOUND_MAX else {}
+        for link in links_of(frontier, ("inherit",), FOUND_MAX) if frontier else ():
+            near, far = (link.target, link.scope) if down else (link.scope, link.target)
+            if far and far not in found and far not in begun:
+                found[far] = Kin(far, link, depth, frontier[near])
+                following[far] = (far, *frontier[near])
+        frontier = following if not down or len(found) < FOUND_MAX else {}
     return list(found.values())
 
 

@@ -23,7 +23,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from ..core.pipe import LENGTH, ChildPipe, encode
-from ..core.resources import process_state
+from ..core.system import process_state
 from .suspects import HANG_S, set_alarm
 
 log = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..core.relative_paths import is_relative, join_path
-from .shared.language import BoundName, DefinitionRules, ImportLookup, Language, Specifier, key_of
+from .shared.language import BoundName, DefinitionRules, ImportLookup, Language, Specifier
 from .shared.records import Import
 from .shared.source_text import lazy_pattern
 
@@ -237,7 +237,7 @@ class CImports(ImportLookup):
     def resolve(self, importer: str, imported: Import) -> str | None:
         """Return the path of the file that an include means, or None."""
         module = imported.module
-        path = _path(module)
+        path = self.path_in(module)
         if not path:
             return None
         if not module.startswith("<"):
@@ -252,7 +252,7 @@ class CImports(ImportLookup):
     def is_internal(self, importer: str, imported: Import) -> bool:
         """Return whether an unresolved include certainly means a file of this project."""
         module = imported.module
-        path = _path(module)
+        path = self.path_in(module)
         # A file that isn't a header is often a build output.
         if module.startswith("<") or not is_relative(path) or not path.endswith(_HEADERS):
             return False
@@ -260,17 +260,10 @@ class CImports(ImportLookup):
         # Generated headers are in folders of their own.
         return beside is not None and self._folders.exists(beside.rpartition("/")[0])
 
-    def keys(self, importer: str, imported: Import) -> list[str]:
-        """Return the keys under which an include waits."""
-        module = imported.module
-        path = _path(module)
-        return [key_of(path)] if path else []
-
-
-def _path(module: str) -> str:
-    """Return the path of an include; an empty string if it is unusable, such as an absolute path."""
-    path = module.strip("<>").strip().replace("\\", "/")
-    return "" if path.startswith("/") or path.endswith(("/", "..")) else path
+    def path_in(self, module: str) -> str:
+        """Return the path of an include; an empty string if it is unusable, such as an absolute path."""
+        path = module.strip("<>").strip().replace("\\", "/")
+        return "" if path.startswith("/") or path.endswith(("/", "..")) else path
 
 
 def _tail(path: str) -> str:

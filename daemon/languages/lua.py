@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..core.relative_paths import ancestors, within
-from .shared.language import DefinitionRules, ImportLookup, Language, Specifier, key_of, quoted
+from .shared.language import DefinitionRules, ImportLookup, Language, Specifier, quoted
 from .shared.records import Import
 from .shared.source_text import lazy_pattern
 
@@ -13,7 +13,6 @@ from .shared.source_text import lazy_pattern
 _FUNCTION = "(function_definition parameters: (_) @head)"
 
 # Of several names in one assignment only the first is read.
-_ASSIGNED = f"expression_list . value: {_FUNCTION}"
 
 LUA = f"""
 ((function_declaration name: (identifier) @name parameters: (_) @head) @def (#set! kind "function"))
@@ -108,18 +107,17 @@ class LuaImports(ImportLookup):
     def resolve(self, importer: str, imported: Import) -> str | None:
         """Return the path of the file that a require means, or None."""
         module = imported.module
-        path = _path(module)
+        path = self.path_in(module)
         for base in _bases(importer, path) if path else ():
             for ending in _ENDINGS:
                 if base + ending in self._names:
                     return base + ending
         return self._elsewhere(importer, path) if path else None
 
-    def keys(self, importer: str, imported: Import) -> list[str]:
-        """Return the keys under which a require waits."""
-        module = imported.module
-        path = _path(module)
-        return [key_of(path)] if path else []
+    def path_in(self, module: str) -> str:
+        """Return a module as a path, an empty string if it can't be one."""
+        path = module.replace(".", "/")
+        return "" if "//" in path or path.startswith("/") or path.endswith("/") else path
 
     def _elsewhere(self, importer: str, path: str) -> str | None:
         """Return the nearest file below any folder; a single name must be in a usual search folder."""
@@ -140,12 +138,6 @@ def _bases(importer: str, path: str) -> Iterator[str]:
     for ancestor in ancestors(importer.rpartition("/")[0]):
         for root in _ROOTS:
             yield within(within(ancestor, root) if root else ancestor, path)
-
-
-def _path(module: str) -> str:
-    """Return a module as a path, an empty string if it can't be one."""
-    path = module.replace(".", "/")
-    return "" if "//" in path or path.startswith("/") or path.endswith("/") else path
 
 
 LANGUAGES = (

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from ..core.relative_paths import ancestors, is_relative, join_path, within
-from .shared.language import ImportLookup, Language, Specifier, key_of, quoted, relative
+from .shared.language import ImportLookup, Language, Specifier, quoted, relative
 from .shared.records import Import
 from .shared.source_text import lazy_pattern
 
@@ -144,7 +144,7 @@ class RubyImports(ImportLookup):
     def resolve(self, importer: str, imported: Import) -> str | None:
         """Return the path of the file that a require means, or None."""
         module = imported.module
-        path = _path(module)
+        path = self.path_in(module)
         for base in self._bases(importer, module) if path else ():
             if base in self._names:
                 return base
@@ -164,15 +164,15 @@ class RubyImports(ImportLookup):
         # A native extension is built from sources in another language.
         return base is not None and not any(base + ending in self._names for ending in _SOURCES)
 
-    def keys(self, importer: str, imported: Import) -> list[str]:
-        """Return the keys under which a require waits."""
-        module = imported.module
-        path = _path(module)
-        return [key_of(path)] if path else []
+    def path_in(self, module: str) -> str:
+        """Return a require's path with its ending, an empty string if it names no source file."""
+        if not module or module.startswith(("/", "~")) or module.endswith((*_COMPILED, "/")):
+            return ""
+        return module if module.endswith((".rb", ".rake")) else f"{module}.rb"
 
     def _bases(self, importer: str, module: str) -> Iterator[str]:
         """Yield the paths that a require certainly means if they exist, best first."""
-        path = _path(module)
+        path = self.path_in(module)
         folder = importer.rpartition("/")[0]
         if is_relative(module):
             for start in (folder, ""):
@@ -192,13 +192,6 @@ _LOADED = ("lib", "spec", "test", "features")
 
 _COMPILED = (".so", ".bundle", ".dll")
 _SOURCES = (".c", ".rs", ".y", ".ry", ".rl", ".so")
-
-
-def _path(module: str) -> str:
-    """Return a require's path with its ending, an empty string if it names no source file."""
-    if not module or module.startswith(("/", "~")) or module.endswith((*_COMPILED, "/")):
-        return ""
-    return module if module.endswith((".rb", ".rake")) else f"{module}.rb"
 
 
 LANGUAGES = (

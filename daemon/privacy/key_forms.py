@@ -105,7 +105,7 @@ def in_call(text: str, place: int, calls: list[_Call]) -> Iterator[Span]:
     """Yield the secrets of calls and commands that a literal at a place may belong to."""
     for pattern, before in calls:
         found = pattern.match(text, place)
-        if found is None or not is_secret(_secret_of(found), NameKind.PASSWORD):
+        if found is None or not is_secret(found["secret"] or found["bare"] or "", NameKind.PASSWORD):
             continue
         if before is None or before.search(text[max(place - BEFORE_MAX, 0) : place].rpartition("\n")[2]):
             yield found.span("secret" if found["secret"] else "bare")
@@ -121,11 +121,6 @@ def _is_named(literal: str, text: str, place: int, value: str) -> bool:
     left = text[max(place - 40, 0) : place]
     left = left[len(left.rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")) :]
     return not left or kind_of_name(left + "key") is not NameKind.NONE
-
-
-def _secret_of(found: re.Match[str]) -> str:
-    """Return the secret of a call, which may be without quotes."""
-    return found["secret"] or found["bare"] or ""
 
 
 def _around_runs(text: str) -> str:

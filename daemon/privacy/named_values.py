@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .drawn_values import Looked, column_below, drawn_near, inserted_values
+from .drawn_values import Looked, column_below, drawn_near, inserted_values, said_value
 from .key_forms import CALLS_OF_NAMES, in_call
-from .said_values import said_value
 from .secret_evidence import (
     BARE_MIN,
     NAME_MAX,

@@ -7,17 +7,17 @@ person saw: a changed file needs it again.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError, convert
 
-from ..core.errors import InvalidRequest, NotFound, StateError
+from ..core.errors import InvalidRequest, NotFound
+from ..core.json_file import JsonFile
 from ..core.system import System
-from ..core.versions import NewerVersion, refuse_newer
 
 VERSION = 1
 PROJECT_FILE = "foveal.toml"
@@ -65,6 +65,13 @@ def files_to_trust(root: str, system: System) -> tuple[TrustFile, ...]:
     return tuple(_look(root, path, system) for path in _paths(root, system))
 
 
+class _Stored(Struct, frozen=True):
+    """The file's content: the trusted digests by path, by root."""
+
+    version: Literal[1]
+    trusted: dict[str, dict[str, list[str]]]
+
+
 class TrustStore:
     """The JSON file at `path`, in the user's own state folder, for all projects.
 
@@ -73,14 +80,21 @@ class TrustStore:
     """
 
     def __init__(self, path: str, system: System) -> None:
-        self._path = path
+        self._file = JsonFile(
+            path,
+            system,
+            version=VERSION,
+            max_bytes=STORE_BYTES,
+            called=f"What is trusted, in {path},",
+            decode=_trusted_in,
+        )
         self._system = system
         self._lock = threading.Lock()
 
     def of(self, root: str) -> Trusted:
         """Return the trusted files of a project."""
         with self._lock:
-            files = self._read().get(root, {})
+            files = (self._file.read() or {}).get(root, {})
         return Trusted({path: frozenset(digests) for path, digests in files.items()})
 
     def trust(self, root: str, wanted: Mapping[str, str]) -> tuple[str, ...]:
@@ -99,13 +113,13 @@ class TrustStore:
             if file.digest != digest:
                 raise InvalidRequest(f"{path} has changed since it was shown: look at it again", "files")
         with self._lock:
-            roots = self._read()
+            roots = self._file.read() or {}
             known = roots.pop(root, {})
             new = tuple(path for path, digest in wanted.items() if digest not in known.get(path, ()))
             for path in new:
                 known[path] = [*known.get(path, []), wanted[path]][-DIGESTS_MAX:]
             if new:
-                self._write(dict([*roots.items(), (root, known)][-ROOTS_MAX:]))
+                self._file.write({"trusted": dict([*roots.items(), (root, known)][-ROOTS_MAX:])})
         return new
 
     def forget(self, root: str) -> None:
@@ -117,43 +131,12 @@ class TrustStore:
         """Revoke the trust in a project's files; returns their number. Raises `NotFound` if there was
         none."""
         with self._lock:
-            roots = self._read()
+            roots = self._file.read() or {}
             known = roots.pop(root, {})
             if not known:
                 raise NotFound(f"nothing of {root} is trusted")
-            self._write(roots)
+            self._file.write({"trusted": roots})
         return len(known)
-
-    def _read(self) -> dict[str, dict[str, list[str]]]:
-        try:
-            data, _ = self._system.read(self._path, STORE_BYTES + 1)
-        except FileNotFoundError:
-            if os.path.islink(self._path):
-                raise self._unusable("is a symlink that leads nowhere") from None
-            return {}
-        except OSError as error:
-            raise self._unusable(f"can't be read ({error.strerror or error})") from error
-        try:
-            content = json.loads(data)
-            refuse_newer(self._path, content["version"], VERSION)
-            roots = content["trusted"]
-            if content["version"] != VERSION or not _is_sound(roots):
-                raise ValueError("it is of another version, or has entries that aren't complete")
-        except NewerVersion:
-            raise
-        except Exception as error:  # any exception means damage
-            raise self._unusable(f"can't be used ({error})") from error
-        return dict(roots)
-
-    def _write(self, roots: Mapping[str, Mapping[str, list[str]]]) -> None:
-        data = json.dumps({"version": VERSION, "trusted": roots}, indent=1).encode()
-        try:
-            self._system.write_atomic(self._path, data + b"\n")
-        except OSError as error:
-            raise self._unusable(f"can't be written ({error.strerror or error})") from error
-
-    def _unusable(self, problem: str) -> StateError:
-        return StateError(f"What is trusted, in {self._path}, {problem}. Mend the file or remove it.")
 
 
 def _paths(root: str, system: System) -> Iterator[str]:
@@ -180,12 +163,8 @@ def _look(root: str, path: str, system: System) -> TrustFile:
     return TrustFile(path, content_digest(data), len(data))
 
 
-def _is_sound(roots: object) -> bool:
-    return isinstance(roots, dict) and all(
-        isinstance(files, dict) and all(_are_texts(digests) for digests in files.values())
-        for files in roots.values()
-    )
-
-
-def _are_texts(digests: object) -> bool:
-    return isinstance(digests, list) and all(isinstance(digest, str) for digest in digests)
+def _trusted_in(content: Mapping[str, object]) -> dict[str, dict[str, list[str]]]:
+    try:
+        return convert(content, _Stored).trusted
+    except ValidationError as error:
+        raise ValueError("it is of another version, or has entries that aren't complete") from error

@@ -218,7 +218,7 @@ def head(root: str, system: System | None = None) -> Head | None:
     if _is_commit(text):
         return Head("", text)
     reference = text.removeprefix("ref: ")
-    if reference == text or not _is_reference(reference):
+    if reference == text or not reference.startswith("refs/") or ".." in reference or "\0" in reference:
         return None
     return Head(reference.removeprefix("refs/heads/"), _resolve(reference, folder, system))
 
@@ -414,7 +414,12 @@ class _Child:
             raise GitError("git did not answer a moment ago")
         try:
             self._process = subprocess.Popen(  # noqa: S603  # the program is found on PATH, the arguments are ours
-                [_program(), "--no-pager", *_settings(), *arguments],
+                [
+                    _program(),
+                    "--no-pager",
+                    *(word for each in _SAFE_SETTINGS for word in ("-c", each)),
+                    *arguments,
+                ],
                 cwd=root,
                 env=_environment(root),
                 stdin=subprocess.PIPE if feed else subprocess.DEVNULL,
@@ -533,10 +538,6 @@ def _program() -> str:
     return path
 
 
-def _settings() -> list[str]:
-    return [argument for setting in _SAFE_SETTINGS for argument in ("-c", setting)]
-
-
 def _environment(root: str) -> dict[str, str]:
     """Return the environment for git at `root`, without inherited GIT_ variables and parent folders.
 
@@ -577,10 +578,6 @@ def _resolve(reference: str, folder: str, system: System) -> str:
 
 def _is_commit(text: str) -> bool:
     return re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", text) is not None
-
-
-def _is_reference(text: str) -> bool:
-    return text.startswith("refs/") and ".." not in text and "\0" not in text
 
 
 def _read_line(path: str, system: System) -> str:

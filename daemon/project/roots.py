@@ -9,10 +9,9 @@ import os
 import stat
 from collections.abc import Collection, Iterator
 
-from ..core.errors import InvalidRequest
+from ..core.errors import InvalidRequest, NewerVersion, refuse_newer
 from ..core.quarantine import clear_file, clear_folder, clear_own_file, quarantine
 from ..core.system import System
-from ..core.versions import NewerVersion, refuse_newer
 from ..core.vocabulary import words
 
 MANIFESTS = words(
@@ -109,7 +108,7 @@ def relative_path(root: str, given: str, field: str = "path") -> str:
         raise InvalidRequest(f"{given!r:.200} can't be a path: {error}", field) from error
     if resolved == base:
         return ""
-    inside = _with_separator(base)
+    inside = os.path.join(base, "")
     if not resolved.startswith(inside):
         raise InvalidRequest(f"{given:.200} lies outside of the project {root}", field)
     relative = resolved[len(inside) :]
@@ -138,7 +137,7 @@ def _choose_root(folder: str, home: str, known: Collection[str]) -> str:
             if marked(ancestor):
                 return ancestor
     if home:
-        below = _with_separator(home)
+        below = os.path.join(home, "")
         built = [ancestor for ancestor in ancestors if ancestor.startswith(below) and _has_manifest(ancestor)]
         if built:
             return built[-1]
@@ -185,7 +184,7 @@ def _why_not_of_system(root: str) -> str:
 
 def _parts_below(path: str, folder: str) -> list[str]:
     """Return the names that lead from a folder to a path below it; none for any other path."""
-    inside = _with_separator(folder)
+    inside = os.path.join(folder, "")
     return path[len(inside) :].split(os.path.sep) if folder and path.startswith(inside) else []
 
 
@@ -285,10 +284,6 @@ def _is_folder(path: str) -> bool:
         return stat.S_ISDIR(os.stat(path).st_mode)
     except OSError:
         return False
-
-
-def _with_separator(folder: str) -> str:
-    return folder if folder.endswith(os.path.sep) else folder + os.path.sep
 
 
 FOLDERS = ("lexical", "vectors", "cookies")

@@ -50,9 +50,7 @@ class ScanStatistics(Struct, frozen=True):
     can't be used to the reason; `git_problem` says why git isn't asked at the root, or is empty.
     """
 
-    folders: int
     skipped_folders: Mapping[str, int]
-    ignored_files: int
     problems: Mapping[str, str]
     git_problem: str
 
@@ -120,11 +118,7 @@ class Scanner:
     def statistics(self) -> ScanStatistics:
         """Return the counts of what the last call left out."""
         return ScanStatistics(
-            folders=len(self._lister.folders),
             skipped_folders=Counter(self.skipped_folders.values()),
-            ignored_files=sum(
-                not name.endswith("/") for state in self._lister.folders.values() for name in state.others
-            ),
             problems=self._lister.rules.problems,
             git_problem=self._lister.rules.rejected.get("", ""),
         )

@@ -7,16 +7,15 @@ or script needs a new one.
 
 from __future__ import annotations
 
-import json
-import os
 import threading
 from collections.abc import Iterable, Mapping
 
 from msgspec import Struct, convert, to_builtins
 
-from ..core.errors import InvalidRequest, NotFound, StateError
+from ..core.errors import InvalidRequest, NotFound
+from ..core.json_file import JsonFile
+from ..core.relative_paths import lies_below
 from ..core.system import System
-from ..core.versions import NewerVersion, refuse_newer
 from .server_config import McpServer, ServerFile, sections_for
 from .server_launch import variables_in
 from .tool_lists import ToolList, ToolLister, ToolLists
@@ -81,14 +80,21 @@ class Approvals:
     """
 
     def __init__(self, path: str, system: System) -> None:
-        self._path = path
+        self._file = JsonFile(
+            path,
+            system,
+            version=VERSION,
+            max_bytes=MAX_BYTES,
+            called=f"The approvals in {path}",
+            decode=lambda content: convert(content, _Stored).approved,
+        )
         self._system = system
         self._lock = threading.Lock()
 
     def load(self) -> Approved:
         """Return what is approved."""
         with self._lock:
-            approvals = self._read()
+            approvals = self._file.read() or []
         found: dict[tuple[str, str], list[Approval]] = {}
         for approval in approvals:
             found.setdefault((approval.path, approval.section), []).append(approval)
@@ -106,7 +112,7 @@ class Approvals:
             raise InvalidRequest(f"{what} has changed since it was listed: look at it again.", "digest")
         at = self._system.now().isoformat(timespec="seconds").replace("+00:00", "Z")
         with self._lock:
-            approvals = self._read()
+            approvals = self._file.read() or []
             same = [
                 approval
                 for approval in approvals
@@ -117,7 +123,7 @@ class Approvals:
             for dropped in same[: max(0, len(same) + 1 - MAX_DIGESTS)]:
                 approvals.remove(dropped)
             new = Approval(file.path, file.section, digest, at, file.definition or digest, file.programs)
-            self._write([*approvals, new][-MAX_FILES:])
+            self._file.write(to_builtins(_Stored(VERSION, [*approvals, new][-MAX_FILES:])))
         return True
 
     def revoke(self, path: str) -> int:
@@ -126,54 +132,25 @@ class Approvals:
         Raises `NotFound` if there is none.
         """
         with self._lock:
-            approvals = self._read()
+            approvals = self._file.read() or []
             kept = [approval for approval in approvals if approval.path != path]
             if len(kept) == len(approvals):
                 raise NotFound(f"{path} isn't approved. See: foveal tools list")
-            self._write(kept)
+            self._file.write(to_builtins(_Stored(VERSION, kept)))
         return len(approvals) - len(kept)
 
     def forget(self, root: str) -> None:
         """Revoke all approvals of files in a folder, and of the sections for it in other files."""
         sections = sections_for(root)
         with self._lock:
-            approvals = self._read()
+            approvals = self._file.read() or []
             kept = [
                 approval
                 for approval in approvals
-                if approval.section not in sections and not approval.path.startswith(os.path.join(root, ""))
+                if approval.section not in sections and not lies_below(approval.path, root)
             ]
             if len(kept) < len(approvals):
-                self._write(kept)
-
-    def _read(self) -> list[Approval]:
-        try:
-            data, _ = self._system.read(self._path, MAX_BYTES + 1)
-        except FileNotFoundError:
-            if os.path.islink(self._path):
-                raise self._unusable("is a symlink that leads nowhere") from None
-            return []
-        except OSError as error:
-            raise self._unusable(f"can't be read ({error.strerror or error})") from error
-        try:
-            content = json.loads(data)
-            refuse_newer(self._path, content["version"], VERSION)
-            stored = convert(content, _Stored)
-        except NewerVersion:
-            raise
-        except Exception as error:  # whatever it raises, it is damaged
-            raise self._unusable(f"can't be used ({error})") from error
-        return stored.approved
-
-    def _write(self, approvals: list[Approval]) -> None:
-        data = json.dumps(to_builtins(_Stored(VERSION, approvals)), indent=1).encode()
-        try:
-            self._system.write_atomic(self._path, data + b"\n")
-        except OSError as error:
-            raise self._unusable(f"can't be written ({error.strerror or error})") from error
-
-    def _unusable(self, problem: str) -> StateError:
-        return StateError(f"The approvals in {self._path} {problem}. Mend the file or remove it.")
+                self._file.write(to_builtins(_Stored(VERSION, kept)))
 
 
 def approved_servers(files: Iterable[ServerFile], approved: Approved) -> tuple[McpServer, ...]:

@@ -12,11 +12,10 @@ from typing import Annotated, Any, cast, get_args
 
 from msgspec import Meta, Struct, field
 
-from ..core.errors import InvalidRequest, StateError, TooLarge
+from ..core.errors import InvalidRequest, NewerVersion, StateError, TooLarge, refuse_newer
 from ..core.globs import compile_glob
 from ..core.parameters import read_request
 from ..core.system import Stamp, System, is_racy, stamp_of
-from ..core.versions import NewerVersion, refuse_newer
 from .items import IncludeMode, Item, ItemKey, has_harmful, item_key
 
 VERSION = 1

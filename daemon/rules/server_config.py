@@ -20,6 +20,7 @@ from msgspec.structs import asdict, replace
 from ...hooks.hosts.host import McpConfig
 from ...hooks.hosts.mcp_format import BadDefinition, McpPlace, Scope, ServerDefinition, ServerSettings
 from ...hooks.hosts.registry import HOSTS
+from ..core.relative_paths import lies_below
 from ..core.system import Stamp, System, is_racy, stamp_of, stamps_hold
 from .items import has_harmful
 
@@ -238,7 +239,7 @@ class _ConfigReader:
     def _read(self, path: str, within: str, *, strict: bool) -> _Content | None:
         most = MAX_BYTES if within else MAX_USER_BYTES
         self.stamps[path] = None
-        if within and not _lies_in(os.path.realpath(path), os.path.realpath(within)):
+        if within and not lies_below(os.path.realpath(path), os.path.realpath(within)):
             raise _Unusable("is a link that leaves the project: replace it by a file")
         now = self._system.time_ns()
         try:
@@ -278,10 +279,6 @@ def _stamp(system: System, path: str) -> Stamp | None:
         return stamp_of(system.stat(path))
     except (OSError, ValueError):
         return None
-
-
-def _lies_in(path: str, folder: str) -> bool:
-    return path.startswith(os.path.join(folder, ""))
 
 
 def _toml(text: str) -> Mapping[str, object]:

@@ -20,14 +20,13 @@ from ..core.system import Stamp, System, stamps_hold
 from ..core.work import Work
 from ..core.zone import stamp_now
 from ..privacy.trust import PROJECT_FILE
-from .agent_items import AgentItems, delete_item, merge_items, put_item, set_tool_mode
+from .agent_items import AgentItems, ItemOwner, delete_item, merge_items, put_item, set_tool_mode
 from .approvals import Approvals, Approved, ServerFileState, approved_servers, file_states, list_tools
 from .instruction_files import RuleSet, discover
 from .item_store import ItemDraft, ItemStore, StoredItems, draft_of
 from .items import IncludeMode, Item, ItemKey
-from .project_instructions import ItemOwner
 from .server_config import McpServer, ServerFiles, read_server_files
-from .server_programs import ProgramFiles
+from .server_launch import ProgramFiles
 from .tool_lists import ToolList, ToolLister, ToolLists
 
 ITEMS_FILE = "items.json"

@@ -225,7 +225,8 @@ class ToolLister:
         if launches:
             for number, found in self._run(launches).items():
                 problem = launches[number].redacted(found.problem)
-                lists[number] = replace(found, problem=_readable(problem))
+                readable = one_line("problem", problem[:_MAX_PROBLEM], _MAX_PROBLEM)
+                lists[number] = replace(found, problem=readable)
         return tuple(replace(found, listed_at=at) for found in lists)
 
     def close(self) -> None:
@@ -310,7 +311,3 @@ def _end(worker: subprocess.Popen[bytes]) -> None:
 def _kill_group(pid: int) -> None:
     with suppress(ProcessLookupError, PermissionError):  # it has ended; macOS says so for a zombie
         os.killpg(pid, signal.SIGKILL)
-
-
-def _readable(problem: str) -> str:
-    return one_line("problem", problem[:_MAX_PROBLEM], _MAX_PROBLEM)

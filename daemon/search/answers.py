@@ -18,8 +18,8 @@ from ..index.messages import LinkFirst
 from ..privacy.policy import NO_POLICY, Policy
 from ..privacy.secret_gate import gate_of
 from ..workspace.freshness import TreeFreshness, deadline_of
+from ..workspace.index_view import ProjectSnapshot
 from ..workspace.project import Project
-from ..workspace.snapshot import ProjectSnapshot
 from .lookups import describe_node, describe_symbols, find_files
 from .query import DescribedHits, SearchQuery, SearchResult
 from .service import SearchService

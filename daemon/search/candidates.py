@@ -16,8 +16,7 @@ from ..index.message_table import Changed
 from ..index.store import Reader
 from ..index.terms import document_terms, query_terms
 from ..languages.shared.records import Symbol
-from ..project.named_files import best_suffix
-from ..project.tree import Tree
+from ..project.tree import Tree, best_suffix
 from .filters import Filter
 from .mentions import QUOTED_CODE, SymbolMention
 from .query import Hit, Need, Route

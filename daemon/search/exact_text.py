@@ -19,7 +19,7 @@ from ..index.chunk_table import ChunkPlace
 from ..index.lexical_reader import LexicalReader
 from ..index.store import Reader
 from ..index.terms import STOP_WORDS, document_terms, query_terms
-from ..project.path_roles import role_of
+from ..project.text_kind import role_of
 from .candidates import DEFINITIONS_MAX, definitions_of
 from .error_messages import quoted, value_spans
 from .mentions import SHAPED

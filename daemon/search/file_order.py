@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from ..index.chunk_table import ChunkPlace
 from ..index.terms import document_terms, path_terms, query_terms
-from ..project.path_roles import Role
+from ..project.text_kind import Role
 from .candidates import Candidates
 from .file_order_weights import CALIBRATION, WEIGHTS
 from .question import Question

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ..core.errors import PermissionDenied
 from ..core.storage import DatabaseError
-from ..graph.names import fitting
+from ..graph.subjects import fitting
 from ..index.store import Reader
 from ..index.symbol_cache import masked_symbols
 from ..languages.shared.qualified_names import base_name
@@ -19,9 +19,9 @@ from ..languages.shared.records import Symbol
 from ..privacy.policy import Policy
 from ..privacy.secret_values import mask_piece
 from ..project.content import ContentReader, is_current, split_lines
-from ..project.named_files import split_node_id
-from ..project.path_roles import role_of
-from ..workspace.snapshot import ProjectSnapshot
+from ..project.text_kind import role_of
+from ..project.tree import split_node_id
+from ..workspace.index_view import ProjectSnapshot
 
 DEFINITION_BYTES = 64 * 1024
 """Maximum bytes of a node's text; a longer one is cut and marked `truncated`."""
@@ -98,7 +98,7 @@ def _neighbours(
     An unknown callee has a `name` instead of a node id. `more` names the lists that were cut.
     """
     # Imported here because loading this module takes longer than starting the daemon.
-    from ..graph.neighbours import neighbours
+    from ..graph.usages import neighbours
 
     found = neighbours(snapshot.tree, reader, path, symbol)
     described: dict[str, Any] = {

@@ -12,8 +12,8 @@ from ..core.storage import DatabaseError
 from ..index.store import Reader
 from ..privacy.policy import Policy
 from ..project.tree import Tree
+from ..workspace.index_view import ProjectSnapshot
 from ..workspace.project import Project
-from ..workspace.snapshot import ProjectSnapshot
 from . import structural
 from .candidates import GatheredCandidates, telling_words
 from .definitions import answered

@@ -11,8 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..index.store import Reader
-from ..project.named_files import files_named
-from ..project.tree import Tree
+from ..project.tree import Tree, files_named
 from .filters import Filter
 from .mentions import read_path
 

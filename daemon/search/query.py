@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 
 from msgspec import Struct, field
 
-from ..graph.found import Certainty
+from ..graph.code_graph import Certainty
 from ..index.chunk_table import StoredChunk
 from ..languages.shared.records import Symbol
 from .filters import EVERYTHING, Filter

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Final
 
 from ..index.terms import query_terms
-from ..project.path_roles import Role
+from ..project.text_kind import Role
 from .blocks import (
     WINDOW_WORDS,
     BlockKind,

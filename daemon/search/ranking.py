@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from ..index.chunk_table import ChunkPlace
 from ..index.terms import path_terms
-from ..project.path_roles import Role, role_of
+from ..project.text_kind import Role, role_of
 from .candidates import SURELY_NAMED, Candidates, RankedFile
 from .file_order import ORDERED_MAX, KnownFile, PlacedFile, order_files
 from .question import Question

@@ -11,15 +11,15 @@ from msgspec.structs import replace
 from ..core.sized_cache import SizedCache
 from ..core.zone import stamp_now
 from ..graph.code_graph import CLASSES
-from ..graph.needed_by import needed_by
+from ..graph.usages import needed_by
 from ..index.chunk_table import StoredChunk
 from ..index.store import Reader
 from ..index.terms import document_terms, query_terms
 from ..languages.shared.records import Symbol
 from ..privacy.secret_values import mask_pieces
 from ..project.content import ContentReader, is_current, split_lines
-from ..project.path_roles import role_of
-from ..workspace.snapshot import ProjectSnapshot
+from ..project.text_kind import role_of
+from ..workspace.index_view import ProjectSnapshot
 from .query import DescribedHits, Hit, SearchQuery, SearchResult
 
 SNIPPET_LINES = 12

@@ -19,9 +19,9 @@ from ..index.messages import LinkFirst, RebuildLexical
 from ..index.store import Reader
 from ..privacy.policy import NO_POLICY, Policy
 from ..workspace.freshness import before_search
+from ..workspace.index_view import ProjectSnapshot
 from ..workspace.indexer_client import IndexerClient
 from ..workspace.project import Project
-from ..workspace.snapshot import ProjectSnapshot
 from .meaning_search import MeaningSearch
 from .query import DescribedHits, Hit, SearchQuery, SearchResult
 

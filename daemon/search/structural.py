@@ -9,21 +9,17 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..graph.code_graph import CLASSES, CodeGraph
-from ..graph.connection import connection
+from ..graph.code_graph import CLASSES, FOUND_MAX, CodeGraph, Findings, FoundPlace, Meaning, in_order, several
+from ..graph.connection import IMPACT_DEPTH, connection, impact, tests
 from ..graph.file_links import cycles, importers, imports, outline
-from ..graph.found import FOUND_MAX, Findings, FoundPlace, in_order
 from ..graph.hierarchy import implementations, overrides, subclasses, superclasses
-from ..graph.impact import IMPACT_DEPTH, impact, tests
-from ..graph.meaning import Meaning, several
 from ..graph.subjects import meaning_of
 from ..graph.usages import callees, callers, references, unused
 from ..index.chunk_table import StoredChunk
 from ..index.link_table import Definition
 from ..index.store import Reader
 from ..languages.shared.language import language_of
-from ..project.named_files import files_named, has_module
-from ..project.tree import Tree
+from ..project.tree import Tree, files_named, has_module
 from .candidates import definitions_of
 from .filters import EVERYTHING, Filter
 from .query import Hit, Relation

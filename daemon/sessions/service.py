@@ -21,9 +21,8 @@ from ..core.errors import NotFound, ProjectUnavailable, StateError
 from ..core.events import EventHub
 from ..core.system import System
 from ..core.work import Work
-from ..rules.agent_items import AgentItems
+from ..rules.agent_items import AgentItems, ItemOwner
 from ..rules.items import IncludeMode, ItemKey
-from ..rules.project_instructions import ItemOwner
 from ..rules.service import Items
 from .context_sets import (
     Resume,

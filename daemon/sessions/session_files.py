@@ -12,10 +12,9 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct, to_builtins
 
-from ..core.errors import FovealError, NotFound, StateError, TooLarge
+from ..core.errors import FovealError, NotFound, StateError, TooLarge, refuse_newer
 from ..core.parameters import read_request
 from ..core.system import Stamp, System, stamp_of
-from ..core.versions import refuse_newer
 from ..rules.items import IncludeMode, ItemKey, ItemType
 from .session import IncludedItem, Session, is_id
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 
 from msgspec import Struct
 
+from ..core.errors import NewerVersion
 from ..core.storage import (
     Database,
     DatabaseError,
@@ -26,7 +27,6 @@ from ..core.storage import (
     transaction,
 )
 from ..core.system import System
-from ..core.versions import NewerVersion
 
 log = logging.getLogger(__name__)
 

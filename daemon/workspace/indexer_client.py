@@ -8,7 +8,6 @@ import logging
 import sys
 from collections import Counter
 from functools import partial
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -347,7 +346,16 @@ class IndexerClient:
     def _announce_progress(self, project: Project) -> None:
         if project.index_state.progress is not None:
             progress = replace(project.index_state.progress, state=project.state)
-            self._events.publish("index.progress", _progress_map(progress))
+            data = {
+                "project": progress.root,
+                "state": progress.state,
+                "watch": progress.watch,
+                "files": progress.total,
+                "files_pending": progress.pending,
+                "files_unlinked": progress.unlinked,
+                "degraded": list(progress.degraded),
+            }
+            self._events.publish("index.progress", data)
 
     def _announce_change(self, project: Project, delta: TreeDelta) -> None:
         if not self._events.wanted("project.changed"):
@@ -376,15 +384,3 @@ def _open_command(project: Project, deaths: int, distrusted: str) -> OpenProject
         deaths=deaths,
         distrusted=distrusted,
     )
-
-
-def _progress_map(progress: ProjectProgress) -> dict[str, Any]:
-    return {
-        "project": progress.root,
-        "state": progress.state,
-        "watch": progress.watch,
-        "files": progress.total,
-        "files_pending": progress.pending,
-        "files_unlinked": progress.unlinked,
-        "degraded": list(progress.degraded),
-    }

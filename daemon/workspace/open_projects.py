@@ -24,7 +24,7 @@ from ..privacy.trust import (
     TrustStore,
     files_to_trust,
 )
-from ..project.ignore_file import IgnoreLine, set_excluded
+from ..project.ignore import IgnoreLine, set_excluded
 from ..project.roots import (
     check_named_root,
     find_root,
@@ -35,8 +35,7 @@ from ..project.roots import (
     resolved,
 )
 from .indexer_client import IndexerClient
-from .project import Project, load
-from .project_settings import read_settings
+from .project import Project, load, read_settings
 
 ROOT_CACHE_S = 1.0
 """Seconds after which the root of a folder is looked up on the disk again."""

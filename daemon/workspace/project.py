@@ -11,10 +11,10 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..config.files import LoadedConfig
+from ..config.files import LoadedConfig, load_or_last, load_project_config
 from ..config.settings import ProjectConfig, UserConfig
 from ..core.errors import ProjectUnavailable
-from ..core.system import Stamp, System
+from ..core.system import Stamp, System, stamps_hold
 from ..core.zone import stamp_now
 from ..index.messages import EDITS_MAX, TreeDelta
 from ..index.store import Activity
@@ -24,20 +24,72 @@ from ..memory.pool import Pool
 from ..memory.recall import Chosen, choose
 from ..memory.visible_experiences import visible_experiences
 from ..privacy.policy import NO_POLICY, Policy
-from ..privacy.trust import PROJECT_FILE
+from ..privacy.trust import NOTHING_TRUSTED, PROJECT_FILE, Trusted
 from ..project.content import Shown
 from ..project.metadata import KnownMetadata
 from ..project.roots import make_usable, write_record
 from ..project.tree import ProjectState, Tree
+from ..rules.agent_items import ProjectInstructions
 from ..rules.instruction_files import RuleSet, discover
 from ..rules.instruction_places import is_instruction_path
-from ..rules.project_instructions import ProjectInstructions
-from .hot_files import HotFiles, HotNode
-from .index_state import IndexState
-from .index_view import IndexView, read_tree
-from .project_settings import ProjectSettings, read_settings
-from .snapshot import ProjectSnapshot
-from .unsaved_buffers import UnsavedBuffers
+from .hot_files import HotFiles, HotNode, UnsavedBuffers
+from .index_view import IndexState, IndexView, ProjectSnapshot, read_tree
+
+LAST_CONFIG = "foveal.last.toml"
+
+
+class ProjectSettings:
+    """The settings of one project, and whether they are up to date. On the event loop only."""
+
+    def __init__(
+        self, root: str, loaded: LoadedConfig[ProjectConfig], stamp: Stamp | None, system: System
+    ) -> None:
+        self.config = loaded.config
+        self.warnings = loaded.warnings
+        self.trusted: Trusted = NOTHING_TRUSTED
+        self.stamp = stamp
+        """The stamp of foveal.toml before it was read; None if there was no file."""
+        self.stale = False
+        """Whether foveal.toml may have changed, whatever its stamp."""
+        self.generation = 0
+        """Changes with the settings, their warnings and what is trusted."""
+        self.lock = asyncio.Lock()
+        """Held while the settings are read again."""
+        self._path = os.path.join(root, PROJECT_FILE)
+        self._system = system
+
+    def hold(self) -> bool:
+        """Whether foveal.toml is still the file that was read, by its stamp."""
+        return not self.stale and stamps_hold(self._system.lstat, ((self._path, self.stamp),))
+
+    def stamp_now(self) -> Stamp | None:
+        """Return the stamp of foveal.toml on the disk; None if there is no file."""
+        return stamp_now(self._system, self._path)
+
+    def set(self, loaded: LoadedConfig[ProjectConfig]) -> None:
+        """Replace the settings after they were read again."""
+        if (loaded.config, loaded.warnings) != (self.config, self.warnings):
+            self.config, self.warnings = loaded.config, loaded.warnings
+            self.generation += 1
+
+    def set_trusted(self, trusted: Trusted) -> None:
+        """Replace the trusted files."""
+        if trusted != self.trusted:
+            self.trusted = trusted
+            self.generation += 1
+
+
+def read_settings(
+    root: str, folder: str, user: UserConfig, system: System
+) -> tuple[LoadedConfig[ProjectConfig], str]:
+    """Read foveal.toml, or, if it can't be used, the copy of the last valid one; see `load_or_last`."""
+    return load_or_last(
+        lambda path: load_project_config(root, user, system, path),
+        os.path.join(root, PROJECT_FILE),
+        os.path.join(folder, LAST_CONFIG),
+        system,
+    )
+
 
 EXPERIENCES_WEIGHED = 50
 """Number of experiences that are rated in addition to the number wanted."""
@@ -132,12 +184,6 @@ class Project:
     def hot_nodes(self) -> tuple[HotNode, ...]:
         """Return the files that are being worked on, the strongest reason first."""
         return self.hot_files.among(self.tree.files)
-
-    @property
-    def index_version(self) -> tuple[int, int, int]:
-        """The version of the index that an answer depends on, as numbers, which keep no tree in memory: the
-        generation of all commits, that of the links, and the number of times that the index was reopened."""
-        return (self.tree.generation, self._links_generation, self._index_generation)
 
     def validity(self, *, prompted: bool, tree: Tree | None = None) -> tuple[object, ...]:
         """Return a key for the state that a rendered context depends on, besides the files that it shows.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.access.agent import NAME_CHARACTERS_MAX, Agent, policy_for, policy_of
+from foveal.daemon.access.permissions import NAME_CHARACTERS_MAX, Agent, policy_for, policy_of
 from foveal.daemon.config.settings import PrivacyConfig, ProjectConfig
 from foveal.daemon.core.errors import PermissionDenied
 from foveal.daemon.privacy.policy import NO_POLICY, AgentTables, parse_agent_tables

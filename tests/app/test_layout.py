@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 
-from foveal.daemon.app.migrations import MIGRATIONS
+from foveal.daemon.app.server import MIGRATIONS
 from foveal.daemon.app.state_check import layout_of_state
 from foveal.daemon.core.state_folder import STATE_VERSION
 

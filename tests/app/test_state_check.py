@@ -11,7 +11,7 @@ import pytest
 from foveal.benchmarks.faults.damages import KINDS
 from foveal.benchmarks.faults.filled import fill, project_files
 from foveal.benchmarks.faults.home import PROJECT, home
-from foveal.daemon.app.migrations import MIGRATIONS
+from foveal.daemon.app.server import MIGRATIONS
 from foveal.daemon.app.state_check import Finding, check_state_files, repair
 from foveal.daemon.core.state_folder import STATE_VERSION, bring_up
 from foveal.daemon.core.system import System

@@ -6,8 +6,7 @@ import re
 from datetime import datetime, timedelta
 
 import pytest
-from foveal.daemon.core.metric_history import FILE, Gauges, Sample, SampleFile, sample_between
-from foveal.daemon.core.metrics import Metrics
+from foveal.daemon.core.metric_history import FILE, Gauges, Metrics, Sample, SampleFile, sample_between
 from foveal.daemon.core.system import System
 from playwright.sync_api import Browser, Page, expect
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from foveal.daemon.config.key_rules import TYPE_NAMES, rule_of
 from foveal.daemon.config.settings import FREE_TABLES, KEYS, TABLES, Environment, ProjectConfig, UserConfig
+from foveal.daemon.config.source import TYPE_NAMES, rule_of
 
 NAMED = ("models", "model_caps", "tasks")
 """Tables with names of the user's choice as keys; test_config_named.py has their tests."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from foveal.daemon.config.editor_links import EDITORS, editor_problem, editor_template
 from foveal.daemon.config.files import load_user_config
+from foveal.daemon.config.source import EDITORS, editor_problem, editor_template
 from foveal.daemon.core.errors import ConfigError
 from foveal.daemon.core.system import System
 from foveal.dashboard.formats import editor_href

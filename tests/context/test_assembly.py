@@ -39,8 +39,7 @@ from foveal.daemon.rules.items import Item, ItemPlan, PlannedItem
 from foveal.daemon.search.query import FoundDefinition, Hit
 from foveal.daemon.sessions.scope import Scope
 from foveal.daemon.workspace.hot_files import HotNode
-from foveal.daemon.workspace.index_view import ReaderPool, read_tree
-from foveal.daemon.workspace.snapshot import ProjectSnapshot
+from foveal.daemon.workspace.index_view import ProjectSnapshot, ReaderPool, read_tree
 from msgspec.structs import replace
 
 from tests.conftest import SMALL_PROJECT, write_files

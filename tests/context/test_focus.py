@@ -18,8 +18,7 @@ from foveal.daemon.context.focus import (
 from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.index.store import FileContent, Reader, Store
 from foveal.daemon.languages.shared.records import Symbol
-from foveal.daemon.project.named_files import split_node_id
-from foveal.daemon.project.tree import FileRecord, Tree
+from foveal.daemon.project.tree import FileRecord, Tree, split_node_id
 from hypothesis import given
 from hypothesis import strategies as st
 

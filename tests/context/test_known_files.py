@@ -19,8 +19,7 @@ from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.privacy.secret_values import mask_secrets
 from foveal.daemon.project.tree import FileRecord
 from foveal.daemon.rules.instruction_files import RuleSet
-from foveal.daemon.workspace.index_view import ReaderPool, read_tree
-from foveal.daemon.workspace.snapshot import ProjectSnapshot
+from foveal.daemon.workspace.index_view import ProjectSnapshot, ReaderPool, read_tree
 
 from tests.conftest import write_files
 

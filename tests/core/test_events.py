@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from foveal.daemon.core.events import TOPICS, EventHub, iso
+from foveal.daemon.core.events import TOPICS, EventHub
 from foveal.daemon.core.system import System
+from foveal.daemon.core.times import timestamp_of
 
 
 class StoppedClock(System):
@@ -74,5 +75,5 @@ def test_topic_is_wanted_while_it_has_subscribers(hub: EventHub) -> None:
 
 
 def test_times_are_iso_8601_in_utc_with_milliseconds() -> None:
-    assert iso(StoppedClock()) == "2026-01-31T12:00:00.007Z"
-    assert datetime.fromisoformat(iso(System())).tzinfo == UTC
+    assert timestamp_of(StoppedClock().now()) == "2026-01-31T12:00:00.007Z"
+    assert datetime.fromisoformat(timestamp_of(System().now())).tzinfo == UTC

@@ -11,21 +11,25 @@ import msgspec
 import pytest
 from foveal.daemon.api.daemon import history_reply
 from foveal.daemon.core.metric_history import (
+    AGENTS_MAX,
     AGENTS_TOLD,
     DAY_SAMPLES,
     DAY_STEP_S,
     HOUR_SAMPLES,
     HOUR_STEP_S,
+    OTHERS,
+    ContextFigures,
     Gauges,
     MetricHistory,
+    Metrics,
     MetricSamples,
+    MetricsStatistics,
     Period,
     Quantiles,
     Sample,
     SampleFile,
     sample_between,
 )
-from foveal.daemon.core.metrics import AGENTS_MAX, OTHERS, ContextFigures, Metrics, MetricsStatistics
 from foveal.daemon.core.system import System
 
 from tests.daemon.test_methods import PROTOCOL, documented_fields

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.core.metrics import (
+from foveal.daemon.core.metric_history import (
     AGENTS_MAX,
     LATENCY_BOUNDS_MS,
     OTHERS,

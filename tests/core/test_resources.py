@@ -12,17 +12,17 @@ import sys
 from pathlib import Path
 
 import pytest
-from foveal.daemon.core import resources as room
-from foveal.daemon.core.resources import (
+from foveal.daemon.core import system as room
+from foveal.daemon.core.system import (
     ARENAS_MAX,
     LEAST_BYTES,
+    System,
     descriptor_problem,
     disk_problem,
     is_runnable,
     process_state,
     resident_bytes,
 )
-from foveal.daemon.core.system import System
 
 
 class Disk(System):
@@ -123,7 +123,7 @@ def test_process_state_while_it_works_stops_and_ends() -> None:
 
 _HEAPS = """
 import threading
-from foveal.daemon.core.resources import share_heaps
+from foveal.daemon.core.system import share_heaps
 
 share_heaps()
 kept, together = [], threading.Barrier(12)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from foveal.daemon.app.migrations import MIGRATIONS
+from foveal.daemon.app.server import MIGRATIONS
 from foveal.daemon.core.errors import StateError
 from foveal.daemon.core.state_folder import (
     STATE_VERSION,

@@ -15,7 +15,7 @@ from foveal.daemon.memory import pool_file
 from foveal.daemon.search import results
 from foveal.daemon.sessions import session_store
 from foveal.daemon.sessions.delivery_tables import DeliveryLimits
-from foveal.daemon.workspace import unsaved_buffers
+from foveal.daemon.workspace import hot_files
 from foveal.hooks import spool
 from foveal.ipc.connection import HEAVY_BYTES, Limits
 from foveal.ipc.holdings import TURN_MESSAGES
@@ -50,7 +50,7 @@ PHRASES = (
     f"cut to {storage.WAL_BYTES // MB} MB at a checkpoint",
     f"CRC-32 of a database of up to {storage.SEALED_BYTES // MB} MB",
     f"{responder.WINDOWS_MAX:,}; {payloads.EVENTS_MAX:,}; {spool.MAX_FILES} files of {spool.MAX_BYTES // MB} MB",
-    f"{unsaved_buffers.BUFFERS_MAX} a project, {unsaved_buffers.BUFFER_CHARACTERS // 1_000_000} million characters each",
+    f"{hot_files.BUFFERS_MAX} a project, {hot_files.BUFFER_CHARACTERS // 1_000_000} million characters each",
     f"{symbol_cache.SYMBOLS_MAX:,} definitions of about 350 bytes",
     f"less than {RACY_NS // 1_000_000} ms back",
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.graph.names import nearest, styles
+from foveal.daemon.graph.subjects import nearest, styles
 from foveal.daemon.project.tree import Tree
 
 from tests.search_cases import Indexed, indexed

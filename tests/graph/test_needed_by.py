@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from foveal.daemon.graph.needed_by import VALUE_LINES, needed_by
+from foveal.daemon.graph.usages import VALUE_LINES, needed_by
 
 from tests.search_cases import Indexed, indexed
 

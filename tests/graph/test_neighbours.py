@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from foveal.daemon.graph.neighbours import NEIGHBOURS_MAX, neighbours
+from foveal.daemon.graph.usages import NEIGHBOURS_MAX, neighbours
 
 from tests.linked_cases import Given, linked
 from tests.search_cases import Indexed

@@ -6,7 +6,7 @@ from itertools import islice
 from time import perf_counter
 
 import pytest
-from foveal.daemon.graph.names import Name, fitting
+from foveal.daemon.graph.subjects import Name, fitting
 from foveal.daemon.project.tree import Tree
 
 from tests.search_cases import Indexed, indexed

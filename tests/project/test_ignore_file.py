@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.errors import InvalidRequest, StateError
 from foveal.daemon.core.system import System
-from foveal.daemon.project.ignore import IgnoreRules, parse_lines
-from foveal.daemon.project.ignore_file import NAME, set_excluded
+from foveal.daemon.project.ignore import NAME, IgnoreRules, parse_lines, set_excluded
 
 from tests.conftest import write_files
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.project.path_roles import Role, role_of
+from foveal.daemon.project.text_kind import Role, role_of
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from foveal.daemon.privacy.policy import NO_POLICY
 from foveal.daemon.rules.instruction_files import RuleSet
 from foveal.daemon.search.query import NOTHING_FOUND, DescribedHits, Hit, SearchQuery
 from foveal.daemon.search.results import SNIPPET_LINES, describe_hits
-from foveal.daemon.workspace.snapshot import ProjectSnapshot
+from foveal.daemon.workspace.index_view import ProjectSnapshot
 from msgspec.structs import replace
 
 from tests.search_cases import Indexed, index_project, indexed

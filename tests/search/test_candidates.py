@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from foveal.daemon.project.named_files import files_named
+from foveal.daemon.project.tree import files_named
 from foveal.daemon.search.candidates import (
     COMPOUND_WEIGHT,
     DEFINITIONS_MAX,

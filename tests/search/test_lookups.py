@@ -21,7 +21,7 @@ from foveal.daemon.project.content import digest_of
 from foveal.daemon.project.tree import FileRecord, Tree
 from foveal.daemon.rules.instruction_files import RuleSet
 from foveal.daemon.search.lookups import DEFINITION_BYTES, describe_node
-from foveal.daemon.workspace.snapshot import ProjectSnapshot
+from foveal.daemon.workspace.index_view import ProjectSnapshot
 
 AUTH = '''import os
 import gone

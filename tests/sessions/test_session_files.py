@@ -13,9 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from foveal.daemon.core.errors import NotFound, StateError, TooLarge
+from foveal.daemon.core.errors import NewerVersion, NotFound, StateError, TooLarge
 from foveal.daemon.core.system import System
-from foveal.daemon.core.versions import NewerVersion
 from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.sessions.session import IncludedItem, Session
 from foveal.daemon.sessions.session_files import (

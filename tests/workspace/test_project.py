@@ -29,6 +29,7 @@ from foveal.daemon.project.tree import FileRecord, ProjectState, Tree
 from foveal.daemon.workspace.hot_files import (
     ASKED_MAX,
     ASKED_OFTEN,
+    BUFFERS_MAX,
     CHANGED_OFTEN,
     HOT_EACH,
     HOT_MAX,
@@ -36,7 +37,6 @@ from foveal.daemon.workspace.hot_files import (
 )
 from foveal.daemon.workspace.index_view import READERS_MAX, ReaderPool, read_tree
 from foveal.daemon.workspace.project import LoadedProject, Project, load
-from foveal.daemon.workspace.unsaved_buffers import BUFFERS_MAX
 from msgspec.structs import replace
 
 from tests.conftest import write_files

@@ -50,7 +50,12 @@ class ImportLookup:
 
     def keys(self, importer: str, imported: Import) -> list[str]:
         """Return the keys (`key_of`) of the files for which an import waits, perhaps with repetitions."""
-        return []
+        path = self.path_in(imported.module)
+        return [key_of(path)] if path else []
+
+    def path_in(self, module: str) -> str:
+        """Return the path that a specifier means in languages whose specifiers are paths, else ""."""
+        return ""
 
     def is_config(self, path: str) -> bool:
         """Return whether a file, of any name, affects the resolution of imports."""

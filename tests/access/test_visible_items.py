@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foveal.daemon.access.visible import visible_items, visible_session
+from foveal.daemon.access.permissions import visible_items, visible_session
 from foveal.daemon.memory.experience import Experience
 from foveal.daemon.memory.visible_experiences import visible_experience, visible_experiences
 from foveal.daemon.privacy.policy import NO_POLICY, Policy
