@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from foveal.daemon.privacy.secret_gate import is_secret_file
+from foveal.daemon.privacy.secret_files import is_secret_file
 from foveal.daemon.privacy.secret_values import mask_secrets
 
 FILE_BYTES_MAX = 1_000_000

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from ..core.globs import compile_glob
 from ..core.system import Stamp, System
 from ..languages.shared.records import Import, Symbol
-from ..privacy.secret_gate import is_secret_file
+from ..privacy.secret_files import is_secret_file
 from ..project.tree import FileRecord
 from .indexed_files import ImportTargets, IndexedFiles
 from .lexical_indexer import LexicalIndexer

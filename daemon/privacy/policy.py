@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from ..core.errors import InvalidRequest
 from ..core.globs import Glob, compile_glob
 from ..core.parameters import read_request
-from .secret_gate import is_secret_file
+from .secret_files import is_secret_file
 from .secret_values import mask_secrets
 
 T = TypeVar("T")

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from ..core.globs import split_globs
 from ..core.zone import MAX_FILE_BYTES, ReadFile, RefusedError, Zone, ZoneReader
-from ..privacy.secret_gate import is_secret_file
+from ..privacy.secret_files import is_secret_file
 
 MAX_IMPORT_DEPTH = 4
 """Maximum depth of imports within imports: Claude Code's own limit."""

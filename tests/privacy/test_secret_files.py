@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.privacy.secret_gate import is_secret_file
+from foveal.daemon.privacy.secret_files import is_secret_file
 
 
 @pytest.mark.parametrize(
