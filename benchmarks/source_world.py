@@ -14,7 +14,7 @@ from foveal.daemon.linking.linker import LinkedFile, link_file
 
 
 class SourceWorld:
-    """The linker's `World` over sources by their paths."""
+    """The linker's `LinkerView` over sources by their paths."""
 
     def __init__(self, files: Mapping[str, str]) -> None:
         self.files = {path: source.encode() for path, source in files.items()}

@@ -29,7 +29,7 @@ IDLE_S = 15 * 60.0
 """Seconds without a request until the process ends, which frees 40 MB; a start takes 0.3 s."""
 
 
-class Faces:
+class WebProcess:
     """Serves applications on listening sockets of the daemon: `run` until `stop`, or until it is idle."""
 
     def __init__(self, *, idle_s: float = IDLE_S, is_busy: Callable[[], bool] = lambda: False) -> None:
@@ -118,7 +118,7 @@ async def serve(control: socket.socket, daemon_socket: str, idle_s: float = IDLE
     mcp, lsp = mcp_face(daemon_socket), lsp_face(daemon_socket)
     mcp.add_to(application)
     lsp.add_to(application)
-    faces = Faces(idle_s=idle_s, is_busy=lambda: mcp.connections + lsp.connections > 0)
+    faces = WebProcess(idle_s=idle_s, is_busy=lambda: mcp.connections + lsp.connections > 0)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, faces.stop)
@@ -129,7 +129,7 @@ async def serve(control: socket.socket, daemon_socket: str, idle_s: float = IDLE
 
 
 async def _take(
-    control: socket.socket, faces: Faces, application: web.Application, daemon_socket: str
+    control: socket.socket, faces: WebProcess, application: web.Application, daemon_socket: str
 ) -> None:
     """Serve each listening socket that the daemon sends, and stop with the daemon."""
     with contextlib.ExitStack() as taken:

@@ -76,7 +76,7 @@ SEEN_ANYWAY = ("last_observed", "last_idle", "revision")
 """Fields of a session that change with its use."""
 
 
-class World:
+class LinkerView:
     """A daemon with the project, and what `lead` and the user did in it."""
 
     def __init__(self, daemon: DaemonProcess, folder: Path) -> None:
@@ -235,10 +235,10 @@ class World:
 
 HIDDEN_TEXT = '"""Unsaved words of the numbat ledger."""\n\n\nclass Numbat:\n    """Not saved."""\n'
 
-Make = Callable[[World], list[Params]]
+Make = Callable[[LinkerView], list[Params]]
 
 
-def _each(name: str, *values: str) -> Callable[[World], list[Params]]:
+def _each(name: str, *values: str) -> Callable[[LinkerView], list[Params]]:
     return lambda world: [{**world.own, name: value} for value in values]
 
 
@@ -247,12 +247,12 @@ def _session(**fields: Any) -> Make:
     return lambda world: [{"session_id": world.new_session(world.new_name("s"))["session_id"], **fields}]
 
 
-def _trust(world: World) -> list[Params]:
+def _trust(world: LinkerView) -> list[Params]:
     files = world.call("GetTrust", **world.own)["files"]
     return [{**world.own, "files": [{"path": one["path"], "digest": one["digest"]} for one in files]}]
 
 
-def _contexts(world: World) -> list[Params]:
+def _contexts(world: LinkerView) -> list[Params]:
     focus = [["secret"], ["src/app.py"], ["**/*.py"], ["src/app.py#run"], ["secret/__init__.py#thing"]]
     own = {"max_tokens": 2900}
     return [
@@ -277,7 +277,7 @@ def _ids(*names: str) -> Make:
     return lambda world: [{**world.own, "experience_id": getattr(world, name)} for name in names]
 
 
-def _victims(*decisions: tuple[str, list[str]]) -> Callable[[World], list[str]]:
+def _victims(*decisions: tuple[str, list[str]]) -> Callable[[LinkerView], list[str]]:
     return lambda world: [world.graft(decision, files) for decision, files in decisions]
 
 
@@ -292,7 +292,7 @@ def _decisions(**fields: Any) -> Make:
     return lambda world: [{**world.own, "experience_id": one, **fields} for one in _new_decisions(world)]
 
 
-def _deleted(world: World) -> list[Params]:
+def _deleted(world: LinkerView) -> list[Params]:
     found = _new_decisions(world)
     for one in found:
         world.lead("DeleteExperience", **world.own, experience_id=one)
@@ -453,14 +453,14 @@ LAST = (
 """Methods after whose success not much is left."""
 
 
-def _put(world: World) -> str:
+def _put(world: LinkerView) -> str:
     name = world.new_name("put")
     item = {"type": "rule", "name": name, "include": "manual", "text": "x"}
     world.call("PutItem", **world.own, item=item)
     return name
 
 
-def ask(world: World, method: str, fields: Params) -> tuple[str, Any]:
+def ask(world: LinkerView, method: str, fields: Params) -> tuple[str, Any]:
     """Return a reply with an empty code, or an error's code with its message and data."""
     with world.daemon.client() as client:
         try:

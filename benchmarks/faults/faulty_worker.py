@@ -9,7 +9,7 @@ import os
 import re
 
 from foveal.daemon.core.system import System
-from foveal.daemon.index.suspects import set_alarm
+from foveal.daemon.index.crash_guard import set_alarm
 from foveal.daemon.index.worker import main
 
 HANG_S = 1.0

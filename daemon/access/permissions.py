@@ -317,7 +317,7 @@ class Permissions:
         if project is None:
             return None
         if not project.settings.hold():
-            self._work.start_unheard(self._projects.reload_settings(project), f"read the rules of {root}")
+            self._work.start_background(self._projects.reload_settings(project), f"read the rules of {root}")
             return None
         view = View(policy_of(project.config, (agent.name,), agent.type), project.config)
         inside = (

@@ -51,8 +51,8 @@ from .selection import Form, GrowForm, Selection, Slice, SliceType, fixed
 from .sent_content import (
     NOTHING_HELD,
     STANDING,
+    ConversationContent,
     Held,
-    Resident,
     held_of,
     holds,
     holds_whole,
@@ -136,7 +136,7 @@ class _Sent(Struct, frozen=True):
     whole: Selection
     named: frozenset[str] = frozenset()
     held_before: frozenset[str] = frozenset()
-    resident: Resident = NOTHING_HELD
+    resident: ConversationContent = NOTHING_HELD
 
     def held(self, costs: Mapping[str, int]) -> tuple[tuple[str, Held], ...]:
         """Return the slices that the conversation newly holds."""
@@ -318,7 +318,9 @@ SHARE_OF_BEST = 0.1
 """Minimum share of the best place's probability: less probable places aren't worth their tokens."""
 
 
-def news_in(slices: Sequence[Slice], resident: Resident | None, need: Need | None = None) -> Iterator[Slice]:
+def news_in(
+    slices: Sequence[Slice], resident: ConversationContent | None, need: Need | None = None
+) -> Iterator[Slice]:
     """Yield the slices that may be sent as news for a prompt, given how probably it needs code."""
     best = max((piece.score or 0.0 for piece in slices if piece.competes), default=0.0)
     sure = need is not None and need.is_sure

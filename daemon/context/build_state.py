@@ -22,7 +22,7 @@ from .focus import prompt_words
 from .known_files import KnownFiles
 from .prompts import TemplateFolder
 from .requests import ContextRequest
-from .sent_content import Resident
+from .sent_content import ConversationContent
 from .tokens import TokenCounter, counter_of
 
 
@@ -56,7 +56,7 @@ class GatheredSources(Struct, frozen=True):
     quick: bool = False
     metadata: ProjectMetadata | None = None
     meaning: Mapping[str, float] = field(default_factory=dict)
-    resident: Resident | None = None
+    resident: ConversationContent | None = None
     templates: Sequence[TemplateFolder] = ()
     compress: Compress = compress
     need: Need | None = None

@@ -17,7 +17,7 @@ from ..sessions.session import Session, SessionState
 from ..workspace.project import Project
 from .item_plans import selection_of
 from .requests import ContextRequest, Freshness
-from .sent_content import Resident
+from .sent_content import ConversationContent
 
 CALLERS_MAX = 200
 """Maximum number of cached callers, each of which holds its session."""
@@ -36,7 +36,7 @@ class Caller(Struct, frozen=True):
     selection: ItemSelection = field(default_factory=ItemSelection)
     problem: str = ""
     policy: Policy = NO_POLICY
-    resident: Resident | None = None
+    resident: ConversationContent | None = None
 
 
 NO_CALLER = Caller()

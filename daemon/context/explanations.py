@@ -41,7 +41,7 @@ SEARCH_MS = 5_000
 """Maximum wait for the search in ms."""
 
 
-class Explaining:
+class ExplainService:
     """Explains logged contexts. On the event loop only; blocking steps run in builder threads.
 
     Everything is looked up under the policy of the context, so that the explanation tells no more than its

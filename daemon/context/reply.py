@@ -12,7 +12,7 @@ from ..rules.items import Item, PlannedItem
 from . import render
 from .requests import ContextRequest
 from .selection import NOTHING, Cost, Dropped, Form, Selection, Slice, plain_measure, select
-from .sent_content import LinesOf, Resident, Unsent, named_if_held
+from .sent_content import ConversationContent, LinesOf, Unsent, named_if_held
 from .tokens import TokenCounter
 
 GAPS_MAX = 20
@@ -216,7 +216,7 @@ def fit(
 
 def without_held(
     selection: Selection,
-    resident: Resident,
+    resident: ConversationContent,
     lines_of: LinesOf,
     request: ContextRequest,
     project: str,

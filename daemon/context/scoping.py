@@ -58,7 +58,7 @@ class ScopeSelector(Struct, frozen=True):
     task_type: str = ""
 
 
-class Scoping:
+class ScopeService:
     """The operations on the table of scopes, each durable when it returns. On the event loop only."""
 
     def __init__(
@@ -284,7 +284,7 @@ class Scoping:
                 self._distrusted = str(error)
             if not self._retrying:
                 self._retrying = True
-                self._work.start_unheard(self._retry(), "write scopes again")
+                self._work.start_background(self._retry(), "write scopes again")
 
     async def _open_anew(self) -> None:
         """Quarantine a damaged database and mark all scopes to be written into the new one."""

@@ -64,7 +64,7 @@ SentLines = tuple[str, int, "array[int]"]
 """Consecutive lines of a file: its path, the number of the first line, and the hashes of all."""
 
 
-class Resident(Struct, frozen=True, dict=True):
+class ConversationContent(Struct, frozen=True, dict=True):
     """The content of one conversation: slices by id, lines by path. Immutable: each reply makes a new one."""
 
     slices: Mapping[str, Held] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class Resident(Struct, frozen=True, dict=True):
         return sum(held.tokens for held in self.slices.values())
 
 
-NOTHING_HELD = Resident()
+NOTHING_HELD = ConversationContent()
 
 
 LinesOf = Callable[[str], Sequence[str]]
@@ -103,7 +103,9 @@ class Unsent(Struct, frozen=True):
     held: frozenset[str]
 
 
-def named_if_held(chosen: Sequence[tuple[Slice, Form]], resident: Resident, lines_of: LinesOf) -> Unsent:
+def named_if_held(
+    chosen: Sequence[tuple[Slice, Form]], resident: ConversationContent, lines_of: LinesOf
+) -> Unsent:
     """Replace the forms that a conversation holds by a line that names them, one for each file.
 
     Partly held forms are sent without the held lines. This runs after the selection, which is the same
@@ -146,13 +148,13 @@ def held_of(piece: Slice, form: Form, tokens: int) -> tuple[str, Held]:
     return sys.intern(piece.id), held
 
 
-def holds(resident: Resident, piece: Slice, form: Form) -> bool:
+def holds(resident: ConversationContent, piece: Slice, form: Form) -> bool:
     """Whether the conversation was sent a slice in this form."""
     held = resident.slices.get(piece.id)
     return held is not None and held.digest == _digest(form.text)
 
 
-def holds_whole(resident: Resident, piece: Slice) -> bool:
+def holds_whole(resident: ConversationContent, piece: Slice) -> bool:
     """Whether the conversation was sent a slice in any form, and the slice's content hasn't changed since."""
     held = resident.slices.get(piece.id)
     return held is not None and held.whole == _digest(piece.grow(piece.full_characters).text)
@@ -162,11 +164,11 @@ class ContextWindows:
     """The content that the context windows of all sessions hold. On the event loop only."""
 
     def __init__(self) -> None:
-        self._windows: OrderedDict[tuple[str, str], Resident] = OrderedDict()
+        self._windows: OrderedDict[tuple[str, str], ConversationContent] = OrderedDict()
         self._held = 0
         self._lines = 0
 
-    def of(self, session_id: str, agent_id: str) -> Resident:
+    def of(self, session_id: str, agent_id: str) -> ConversationContent:
         """Return the content that an agent's window in a session holds; empty for an unknown agent."""
         return self._windows.get((session_id, agent_id), NOTHING_HELD)
 
@@ -176,7 +178,7 @@ class ContextWindows:
         agent_id: str,
         slices: Iterable[tuple[str, Held]],
         lines: Iterable[SentLines] = (),
-    ) -> Resident:
+    ) -> ConversationContent:
         """Record the content sent to an agent; return all content that its window holds now."""
         before = self._pop((session_id, agent_id))
         known = dict(before.slices)
@@ -185,7 +187,7 @@ class ContextWindows:
             known[identifier] = held
         while len(known) > SLICES_MAX:
             del known[next(iter(known))]
-        resident = Resident(known, _with_lines(before.lines, lines))
+        resident = ConversationContent(known, _with_lines(before.lines, lines))
         self._windows[session_id, agent_id] = resident
         self._held += len(known)
         self._lines += _count(resident.lines)
@@ -200,7 +202,7 @@ class ContextWindows:
         ]:
             self._pop(window)
 
-    def _pop(self, window: tuple[str, str]) -> Resident:
+    def _pop(self, window: tuple[str, str]) -> ConversationContent:
         resident = self._windows.pop(window, NOTHING_HELD)
         self._held -= len(resident.slices)
         self._lines -= _count(resident.lines)
@@ -214,7 +216,7 @@ def _whole(piece: Slice, form: Form) -> bytes:
     return _digest(form.text)
 
 
-def _rest(piece: Slice, form: Form, resident: Resident, lines_of: LinesOf) -> Form | None:
+def _rest(piece: Slice, form: Form, resident: ConversationContent, lines_of: LinesOf) -> Form | None:
     """Return a form without held lines, None if everything is held."""
     if holds(resident, piece, form):
         return None

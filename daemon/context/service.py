@@ -39,8 +39,8 @@ from .rendered import RenderedContexts, RenderedEntry, all_hold
 from .reply import ContextReply
 from .requests import ContextRequest, Freshness
 from .scopes import ScopeTable
-from .scoping import Scoping
-from .sources import LONG_S, SEARCH_UNFINISHED, Compressing, ContextSources
+from .scoping import ScopeService
+from .sources import LONG_S, SEARCH_UNFINISHED, CompressionService, ContextSources
 
 ATTEMPTS = 3
 """Maximum number of builds for a request if shown files change during each; then the reply says that it is
@@ -67,14 +67,14 @@ class Contexts:
         self,
         scopes: ScopeTable,
         rendered: RenderedContexts,
-        scoping: Scoping,
+        scoping: ScopeService,
         freshness: TreeFreshness,
         sources: ContextSources,
         items: Items,
         sessions: Sessions,
         permissions: Permissions,
         log: ContextLog,
-        compressing: Compressing,
+        compressing: CompressionService,
         work: Work,
         config_dir: str,
         system: System,
@@ -204,7 +204,7 @@ class Contexts:
     ) -> None:
         """Start to build a context in the background for a later request."""
         job = ContextJob(project, scope, request, fresh, NO_CALLER, time.perf_counter())
-        self._work.start_unheard(self._prepare(job, deadline_ms), f"prepare {scope.id}")
+        self._work.start_background(self._prepare(job, deadline_ms), f"prepare {scope.id}")
 
     async def _prepare(self, job: ContextJob, deadline_ms: int | None) -> None:
         await self._get(job, deadline_ms)

@@ -176,7 +176,7 @@ CACHE_FILE = "compressions.sqlite"
 """Name of the file in the state folder that caches answers of the compression model."""
 
 
-class Compressing:
+class CompressionService:
     """Provides a compressor for each build and runs the model afterwards. On the event loop only."""
 
     def __init__(
@@ -216,7 +216,7 @@ class Compressing:
         ]
         if self._model is not None and new:
             self._asked.update((project.root, document.path, document.characters) for document in new)
-            self._work.start_unheard(self._ask(project, self._model, new), f"compress for {project.root}")
+            self._work.start_background(self._ask(project, self._model, new), f"compress for {project.root}")
 
     def describe(self) -> dict[str, Any] | None:
         """Describe the model and its statistics for Status; None if no model is enabled."""

@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Generic, TypeVar, cast
 
 from .errors import ChildDied, FovealError
-from .pipe import LENGTH, Beat, Envelope, Reply, Stop, encode
+from .pipe import LENGTH, Envelope, Heartbeat, Reply, Stop, encode
 from .system import is_runnable, process_state
 
 log = logging.getLogger(__name__)
@@ -76,7 +76,7 @@ class ChildProcess(Generic[E]):
         self._on_died = on_died
         self._on_silent = on_silent
         self._lazy = lazy
-        self._beat: Beat | None = None
+        self._beat: Heartbeat | None = None
         """The last answer to a heartbeat, None until the next heartbeat is sent."""
         self._killed = ""
         """Why the process was killed, in words."""
@@ -253,11 +253,11 @@ class ChildProcess(Generic[E]):
         """Send heartbeats to the process, and kill it if it stops answering."""
         loop = asyncio.get_running_loop()
         unanswered, idle, working, reported = 0, 0, 0, False
-        turn, used = Beat(), None
+        turn, used = Heartbeat(), None
         while True:
             if not unanswered:
                 self._beat = None
-                writer.write(encode(Beat()))
+                writer.write(encode(Heartbeat()))
             began = loop.time()
             await asyncio.sleep(BEAT_S)
             if self._beat is None and loop.time() - began > 2 * BEAT_S:
@@ -304,7 +304,7 @@ class ChildProcess(Generic[E]):
     def _handle(self, message: object) -> None:
         if isinstance(message, Reply):
             self._settle(message)
-        elif isinstance(message, Beat):
+        elif isinstance(message, Heartbeat):
             self._beat = message
         else:
             self._on_event(cast("E", message))

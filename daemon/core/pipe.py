@@ -43,7 +43,7 @@ class Stop(Struct, frozen=True):
     """Finish and end the process; it replies first."""
 
 
-class Beat(Struct, frozen=True):
+class Heartbeat(Struct, frozen=True):
     """A heartbeat: sent to a child, and returned by a thread that does nothing else.
 
     In the reply `turns` is the number of steps of work that the child has begun, and `at` the project that it
@@ -79,7 +79,7 @@ class ChildPipe:
         self,
         submit: Callable[[Envelope], None],
         at_end: Callable[[], None] = lambda: None,
-        beat: Callable[[], Beat] = Beat,
+        beat: Callable[[], Heartbeat] = Heartbeat,
     ) -> None:
         """Pass each command to `submit`, on a separate thread.
 
@@ -96,7 +96,7 @@ class ChildPipe:
         self._socket.close()
 
     def _receive(
-        self, submit: Callable[[Envelope], None], at_end: Callable[[], None], beat: Callable[[], Beat]
+        self, submit: Callable[[Envelope], None], at_end: Callable[[], None], beat: Callable[[], Heartbeat]
     ) -> None:
         """Read commands until the daemon has ended, then exit at once.
 
@@ -106,7 +106,7 @@ class ChildPipe:
             with contextlib.suppress(OSError), self._socket.makefile("rb") as stream:
                 while (data := _read_message(stream)) is not None:
                     message = pickle.loads(data)  # noqa: S301 - from our own parent
-                    if isinstance(message, Beat):
+                    if isinstance(message, Heartbeat):
                         self.send(beat())
                     else:
                         submit(message)

@@ -72,7 +72,7 @@ class Work:
         self._keep(future)
         return future
 
-    def start_unheard(self, work: Coroutine[Any, Any, object], name: str) -> None:
+    def start_background(self, work: Coroutine[Any, Any, object], name: str) -> None:
         """Run work in the background: a failure is logged. No work is accepted once the daemon shuts down."""
         if self._tasks is None or self._closing:
             work.close()

@@ -113,7 +113,7 @@ class WriteBehind(Generic[T]):
 
     def _begin(self) -> None:
         self._timer = None
-        self._work.start_unheard(self.flush(), f"write {self._name}")
+        self._work.start_background(self.flush(), f"write {self._name}")
 
     def _stop_timer(self) -> None:
         if self._timer is not None:

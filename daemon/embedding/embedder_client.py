@@ -234,7 +234,7 @@ class EmbedderClient:
         kept.changed = True
         if not kept.telling:
             kept.telling = True
-            self._work.start_unheard(self._tell_changes(root, kept), f"embed {root}")
+            self._work.start_background(self._tell_changes(root, kept), f"embed {root}")
 
     def prefer(self, root: str, paths: Iterable[str]) -> None:
         """Tell the process to embed the chunks of these files next, if any chunk still waits."""
@@ -313,7 +313,7 @@ class EmbedderClient:
                 self._events.publish("index.progress", progress_map(kept.progress))
 
     def _tell(self, command: object) -> None:
-        self._work.start_unheard(self._ask(command), type(command).__name__)
+        self._work.start_background(self._ask(command), type(command).__name__)
 
     async def _on_started(self) -> None:
         """Configure a new process and tell it of all projects."""

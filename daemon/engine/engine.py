@@ -10,12 +10,12 @@ from ..access.permissions import Permissions
 from ..config.files import config_problems
 from ..config.settings import Environment, UserConfig
 from ..context.context_log import ContextLog
-from ..context.explanations import Explaining
+from ..context.explanations import ExplainService
 from ..context.rendered import BYTES_MAX, RenderedContexts
 from ..context.scopes import ScopeTable
-from ..context.scoping import Scoping
+from ..context.scoping import ScopeService
 from ..context.service import Contexts
-from ..context.sources import Compressing, ContextSources
+from ..context.sources import CompressionService, ContextSources
 from ..core import metric_history
 from ..core.events import EventHub
 from ..core.metric_history import Gauges, MetricHistory, Metrics, SampleFile
@@ -36,13 +36,13 @@ from ..sessions.deliveries import Deliveries
 from ..sessions.delivery_tables import RECORD_DAYS, DeliveryLimits
 from ..sessions.service import Sessions
 from ..sessions.timeline import Timeline
-from ..transcripts.grafting import Grafting
+from ..transcripts.grafting import GraftService
 from ..workspace.freshness import TreeFreshness, deadline_of
 from ..workspace.index_view import IndexSize
 from ..workspace.indexer_client import IndexerClient
 from ..workspace.open_projects import OpenProjects
 from ..workspace.project import Project
-from .forgetting import Forgetting
+from .project_eraser import ProjectEraser
 
 log = logging.getLogger(__name__)
 
@@ -72,8 +72,10 @@ class Engine:
         self.projects = OpenProjects(environment, config, system, self._work, self.indexing)
         self.experiences = Experiences(self._work, self.events, system)
         self.commit_marks = CommitMarks(self._work, self.experiences, system)
-        self.grafting = Grafting(self._work, self.events, system)
-        self.scoping = Scoping(self.scopes, self._rendered, self.projects, self._work, self.events, system)
+        self.grafting = GraftService(self._work, self.events, system)
+        self.scoping = ScopeService(
+            self.scopes, self._rendered, self.projects, self._work, self.events, system
+        )
         self._freshness = TreeFreshness(self._work, self.indexing)
         self._searching = SearchService(self._work, self.indexing, self.semantics)
         self.answers = SearchAnswers(self._searching, self._freshness, self._work)
@@ -88,8 +90,8 @@ class Engine:
         limits = DeliveryLimits(days, max(days, RECORD_DAYS), max_bytes=config.history.max_mb << 20)
         self.deliveries = Deliveries(environment.state_dir, self.projects.root_of, self._work, system, limits)
         self.timeline = Timeline(self.deliveries)
-        self.compressing = Compressing(config.compression, environment, system, self._work)
-        self.forgetting = Forgetting(
+        self.compressing = CompressionService(config.compression, environment, system, self._work)
+        self.forgetting = ProjectEraser(
             environment.state_dir,
             self.projects,
             self.scopes,
@@ -126,7 +128,7 @@ class Engine:
         )
         samples = SampleFile(os.path.join(environment.state_dir, metric_history.FILE), system)
         self.history = MetricHistory(self.metrics, self.gauges, system, file=samples)
-        self.explaining = Explaining(self.scopes, self._searching, self.permissions, self._work)
+        self.explaining = ExplainService(self.scopes, self._searching, self.permissions, self._work)
 
     # Life
 
@@ -236,7 +238,7 @@ class Engine:
     def _note_changed(self, project: Project, path: str) -> None:
         project.unsaved.set(path, None)
         refresh = self._freshness.refresh(project, (path,), deadline_of(project, None))
-        self._work.start_unheard(refresh, f"refresh {path}")
+        self._work.start_background(refresh, f"refresh {path}")
 
 
 class EngineMethods:

@@ -19,13 +19,13 @@ from ..project.git import NO_REPOSITORY
 from ..project.metadata import NO_SOURCE
 from ..project.scan import ScanChanges, Scanner, ScanStatistics
 from ..project.tree import FileRecord, ProjectState, WatchMode
+from .crash_guard import CrashGuard
 from .import_table import ImportRow, StoredImport
 from .lexical_indexer import LexicalIndexer
 from .linking import Linking
 from .message_table import Messages
 from .messages import ProjectProgress, TreeDelta
 from .store import FileContent, InterfaceChanged, Store
-from .suspects import Suspects
 
 LINK_NOW = 8
 """Maximum number of files linked in the transaction that writes their contents, 3 to 30 ms each, so that
@@ -47,7 +47,7 @@ class IndexedFiles:
         known: dict[str, FileRecord],
         unread: dict[str, FileRecord | None],
         store: Store,
-        suspects: Suspects,
+        suspects: CrashGuard,
         targets: ImportTargets,
         linking: Linking,
         progress: Progress,
@@ -284,7 +284,7 @@ class Progress:
         scanner: Scanner,
         watch: WatchPart,
         linking: Linking,
-        parts: Sequence[Suspects | LexicalIndexer | Linking],
+        parts: Sequence[CrashGuard | LexicalIndexer | Linking],
     ) -> None:
         self.state: ProjectState = "scanning"
         self.reasons: dict[str, str] = {}

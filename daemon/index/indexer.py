@@ -15,12 +15,12 @@ from ..core.errors import FovealError
 from ..core.system import System
 from ..project.lister import RootGone
 from ..project.watcher import Watcher
+from .crash_guard import Alarm
 from .linking import LinkNeeds
 from .messages import Event, OpenProject, Refreshed
 from .project_index import STEP_S, BulkWork, ProjectIndex
 from .raw_search import RawSearch
 from .side_process import StartSideProcess
-from .suspects import Alarm
 
 READ_NOW = 64
 """Maximum number of changed files read at once. If more change, bulk work reads them, so that the names of

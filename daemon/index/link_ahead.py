@@ -14,9 +14,9 @@ from ..languages.shared.imports import ImportResolver
 from ..linking.linker import LinkedFile, link_file
 from .fact_table import FactsDamaged, FactTable
 from .link_table import LinkTable
+from .linker_view import YOUNG_OBJECTS, StoredLinkerView
 from .side_process import StartSideProcess, Work, WorkAhead
 from .store import open_tables
-from .world import YOUNG_OBJECTS, StoredWorld
 
 log = logging.getLogger(__name__)
 
@@ -108,7 +108,7 @@ class AheadLinker:
         self._facts = FactTable(self._database)
         self._table = LinkTable(self._database)
         self._epoch = -1
-        self._world: StoredWorld
+        self._world: StoredLinkerView
 
     def close(self) -> None:
         """Close the index."""
@@ -125,7 +125,7 @@ class AheadLinker:
         """Return the links of a file, None if its facts can't be used or linking it fails."""
         if epoch != self._epoch:
             records = self._load_files()
-            self._world = StoredWorld(self._facts, ImportResolver(records.keys(), self._config), records)
+            self._world = StoredLinkerView(self._facts, ImportResolver(records.keys(), self._config), records)
             self._epoch = epoch
         self._world.missed.clear()
         try:

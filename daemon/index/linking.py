@@ -11,19 +11,19 @@ from ..core.sized_cache import SizedCache
 from ..core.storage import DatabaseError
 from ..core.system import System
 from ..languages.shared.imports import ImportResolver, keys_of_path
-from ..languages.shared.link_rules import World
+from ..languages.shared.link_rules import LinkerView
 from ..languages.shared.records import References, Symbol
 from ..linking.linker import LINKER_VERSION, LinkedFile, link_file, link_named
 from ..project.tree import FileRecord
 from .fact_table import FactsDamaged
 from .link_ahead import FILES_MAX, FILES_MIN, LinkAhead, QueuedFile
 from .link_table import BY_NAME, KINDS, STATES, LinkRow
+from .linker_view import StoredLinkerView, missing_key
 from .store import InterfaceChanged, Store
-from .world import StoredWorld, missing_key
 
 log = logging.getLogger(__name__)
 
-LinkFile = Callable[[str, str, Sequence[Symbol], References, World], LinkedFile]
+LinkFile = Callable[[str, str, Sequence[Symbol], References, LinkerView], LinkedFile]
 
 BATCH_FILES: Final = 64
 """Maximum number of files whose links are written in one commit, so that commits cost little."""
@@ -76,7 +76,7 @@ class Linking:
         self._system = system
         self._link = link
         self._begin_file = begin
-        self._world = StoredWorld(store.facts, resolver, records)
+        self._world = StoredLinkerView(store.facts, resolver, records)
         self._ids = SizedCache[str, dict[str, int]](DEFINITIONS_MAX)
         self._failed: dict[str, str] = {}
         self._cut = _paths_in(store.get_meta(CUT_KEY))

@@ -131,11 +131,11 @@ class ActivityTaken(Struct, frozen=True):
     root: str
 
 
-class AtWork(Struct, frozen=True):
+class ActiveProject(Struct, frozen=True):
     """The root of the project on which the indexer begins to work ("" for none), so that the daemon knows
     on which project it died."""
 
     root: str
 
 
-Event = TreeDelta | ProjectProgress | ActivityTaken | AtWork
+Event = TreeDelta | ProjectProgress | ActivityTaken | ActiveProject

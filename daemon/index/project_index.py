@@ -19,6 +19,7 @@ from ..project.scan import Scanner
 from ..project.tree import FileRecord
 from ..project.watcher import Watcher
 from .chunks import CHUNKER_VERSION
+from .crash_guard import Alarm, CrashGuard
 from .indexed_files import ImportTargets, IndexedFiles, Progress
 from .lexical_indexer import LexicalIndexer
 from .link_ahead import LinkAhead, LinkOpening
@@ -30,7 +31,6 @@ from .reading import FileReader
 from .reading_queue import Readers, ReadingQueue, ReadResults, count_for
 from .side_process import StartSideProcess
 from .store import Store
-from .suspects import Alarm, Suspects
 from .tree_changes import ProjectWatch, TreeChanges
 
 log = logging.getLogger(__name__)
@@ -318,7 +318,7 @@ class ProjectIndex:
         self.store = Store(folder, system, command.distrusted)
         known = self.store.take_files()
         unread: dict[str, FileRecord | None] = {}
-        self.suspects = Suspects(folder, self.store, known, alarm)
+        self.suspects = CrashGuard(folder, self.store, known, alarm)
         self.lexical_indexer = LexicalIndexer(folder, self.store, system, self.suspects.begin)
         targets = ImportTargets(root, max_bytes, known.keys(), self.store, system)
         opening = LinkOpening(root, folder, max_bytes)

@@ -18,12 +18,12 @@ from ..core.system import Stamp, System
 from ..languages.shared.records import Import, Symbol
 from ..privacy.secret_files import is_secret_file
 from ..project.tree import FileRecord
+from .crash_guard import CrashGuard
 from .indexed_files import ImportTargets, IndexedFiles
 from .lexical_indexer import LexicalIndexer
 from .reading import FileOpening, FileReader, FileToRead, Look, Read
 from .side_process import StartSideProcess, WorkAhead, available_cores
 from .store import FileContent
-from .suspects import Suspects
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class ReadingQueue:
         files: IndexedFiles,
         reader: FileReader,
         results: ReadResults,
-        suspects: Suspects,
+        suspects: CrashGuard,
         system: System,
         make_readers: Callable[[int], Readers] | None = None,
     ) -> None:
@@ -306,7 +306,7 @@ class ReadResults:
     """
 
     def __init__(
-        self, show_files: Iterable[str], suspects: Suspects, targets: ImportTargets, lexing: LexicalIndexer
+        self, show_files: Iterable[str], suspects: CrashGuard, targets: ImportTargets, lexing: LexicalIndexer
     ) -> None:
         self._shown = tuple(map(compile_glob, show_files))
         self._suspects = suspects

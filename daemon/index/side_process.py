@@ -24,7 +24,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 from ..core.pipe import LENGTH, ChildPipe, encode
 from ..core.system import process_state
-from .suspects import HANG_S, set_alarm
+from .crash_guard import HANG_S, set_alarm
 
 log = logging.getLogger(__name__)
 

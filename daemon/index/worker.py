@@ -18,12 +18,14 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from ..core.errors import FovealError
-from ..core.pipe import Beat, ChildPipe, Envelope, Reply, Stop
+from ..core.pipe import ChildPipe, Envelope, Heartbeat, Reply, Stop
 from ..core.storage import DatabaseError, may_pass, named
 from ..core.system import System
+from .crash_guard import Alarm, set_alarm
 from .indexer import ProjectIndexer
+from .linker_view import YOUNG_OBJECTS
 from .messages import (
-    AtWork,
+    ActiveProject,
     CloseProject,
     Event,
     LinkFirst,
@@ -38,8 +40,6 @@ from .messages import (
 )
 from .side_process import SideProcess, StartSideProcess, available_cores
 from .store import check_index
-from .suspects import Alarm, set_alarm
-from .world import YOUNG_OBJECTS
 
 log = logging.getLogger(__name__)
 
@@ -187,9 +187,9 @@ class Worker:
         """Queue a command. From any thread."""
         self._queue.put(lambda: self._answer(envelope))
 
-    def beat(self) -> Beat:
+    def beat(self) -> Heartbeat:
         """Say which project the process works on. From any thread."""
-        return Beat(self._begun, self._at_work)
+        return Heartbeat(self._begun, self._at_work)
 
     def abandon(self) -> None:
         """Note that this process is about to end through no file's fault. May be called from any thread."""
@@ -414,7 +414,7 @@ def main(system: System | None = None, alarm: Alarm = set_alarm) -> None:
         pipe.send,
         alarm,
         start_side_process,
-        lambda root: pipe.send(AtWork(root)),
+        lambda root: pipe.send(ActiveProject(root)),
     )
     pipe.listen(worker.submit, worker.abandon, worker.beat)
     gc.set_threshold(YOUNG_OBJECTS)

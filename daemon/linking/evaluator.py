@@ -11,12 +11,12 @@ from ..languages.shared.link_rules import (
     ELEMENT_METHOD,
     ELEMENT_METHODS,
     UNKNOWN_VALUE,
+    LinkerView,
     LinkRules,
     ModuleFiles,
     Value,
     Values,
     What,
-    World,
     called_external,
     external,
     is_external,
@@ -46,7 +46,7 @@ class Evaluator:
     """Evaluates chains for one file with `references` references. `consulted` collects the files and folders
     that influenced the result, `questions` caches the answers."""
 
-    def __init__(self, world: World, rules_of: Callable[[str], LinkRules], references: int = 0) -> None:
+    def __init__(self, world: LinkerView, rules_of: Callable[[str], LinkRules], references: int = 0) -> None:
         self._world = world
         self._rules_of = rules_of
         self.consulted: set[str] = set()

@@ -16,11 +16,11 @@ from ..languages.shared.language import link_rules_of
 from ..languages.shared.link_rules import (
     UNKNOWN_VALUE,
     VALUES_MAX,
+    LinkerView,
     LinkRules,
     Value,
     Values,
     What,
-    World,
     is_external,
 )
 from ..languages.shared.qualified_names import base_name
@@ -70,7 +70,7 @@ class LinkedFile(NamedTuple):
 
 
 def link_file(
-    path: str, language: str, symbols: Sequence[Symbol], references: References, world: World
+    path: str, language: str, symbols: Sequence[Symbol], references: References, world: LinkerView
 ) -> LinkedFile:
     """Return the links of a file's references. Deterministic; it ends even if files import each other.
 
@@ -88,7 +88,7 @@ def link_named(
     language: str,
     symbols: Sequence[Symbol],
     references: References,
-    world: World,
+    world: LinkerView,
     names: Collection[str],
 ) -> LinkedFile:
     """Return those links of a file that concern `names`: references that mention one, references in
@@ -122,7 +122,7 @@ _NOTHING: Final = _ReferenceMeaning("", (), "name")
 
 class _Linker:
     def __init__(
-        self, path: str, language: str, symbols: Sequence[Symbol], references: References, world: World
+        self, path: str, language: str, symbols: Sequence[Symbol], references: References, world: LinkerView
     ) -> None:
         self._path = path
         self._language = language

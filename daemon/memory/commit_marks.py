@@ -46,7 +46,7 @@ class CommitMarks:
 
     def look(self, project: PoolOwner) -> None:
         """Check a project in the background."""
-        self._work.start_unheard(self.mark(project), f"commits of {project.root}")
+        self._work.start_background(self.mark(project), f"commits of {project.root}")
 
     async def mark(self, project: PoolOwner) -> tuple[str, ...]:
         """Link experiences to their commits, and mark those whose commit was undone; durable when it returns.

@@ -14,9 +14,17 @@ from collections.abc import Iterable
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..core.confined_folder import (
+    MAX_FILES,
+    MAX_TOTAL_BYTES,
+    ConfinedFolder,
+    ConfinedReader,
+    ReadFile,
+    RefusedError,
+    digest_now,
+)
 from ..core.globs import anchored_globs, compile_glob, escape_glob, rebase_glob
 from ..core.system import Stamp, System, stamps_hold
-from ..core.zone import MAX_FILES, MAX_TOTAL_BYTES, ReadFile, RefusedError, Zone, ZoneReader, digest_now
 from .instruction_places import MANAGED_PLACES, PROJECT_PLACES, USER_PLACES, Dialect, RulePlace, nested_files
 from .instruction_text import Frontmatter, Importer, prose_lines, split_frontmatter, trimmed
 from .items import IncludeMode, Item, Owner
@@ -105,11 +113,11 @@ def discover(
     that can't be used is left out with a warning. The user's auto memory isn't read.
     """
     discovery = _Discovery(system, home)
-    project = Zone(root, os.path.realpath(root), "", trusted=False)
-    user = Zone(home, os.path.realpath(home), "~/", trusted=True)
+    project = ConfinedFolder(root, os.path.realpath(root), "", trusted=False)
+    user = ConfinedFolder(home, os.path.realpath(home), "~/", trusted=True)
     found: list[_Found] = []
     if managed is not None:
-        administrator = Zone(managed, os.path.realpath(managed), f"{managed}/", trusted=True)
+        administrator = ConfinedFolder(managed, os.path.realpath(managed), f"{managed}/", trusted=True)
         found += discovery.find(administrator, MANAGED_PLACES, MANAGED)
     found += discovery.find(user, USER_PLACES, USER)
     found += discovery.find(project, PROJECT_PLACES, ROOT)
@@ -127,7 +135,7 @@ def discover(
 class _Found(Struct, frozen=True):
     """An instruction file: its path relative to the zone, and the project's folder it holds for."""
 
-    zone: Zone
+    zone: ConfinedFolder
     place: RulePlace
     folder: str
     path: str
@@ -193,7 +201,7 @@ class _Discovery:
     """One discovery: the files that it read, its warnings and its costs."""
 
     def __init__(self, system: System, home: str) -> None:
-        self._reader = ZoneReader(system)
+        self._reader = ConfinedReader(system)
         self._importer = Importer(self._reader, home, self.warn)
         self._warnings: dict[str, None] = {}
         self._named: set[str] = set()
@@ -221,7 +229,7 @@ class _Discovery:
         text = f"{name}: {message}"[:500]
         self._warnings["".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)] = None
 
-    def find(self, zone: Zone, places: tuple[RulePlace, ...], level: int) -> list[_Found]:
+    def find(self, zone: ConfinedFolder, places: tuple[RulePlace, ...], level: int) -> list[_Found]:
         """Look on disk for the instruction files of a zone, also those that will be refused."""
         found: list[_Found] = []
         for place in places:
@@ -262,7 +270,7 @@ class _Discovery:
         except RefusedError:
             return True
 
-    def _files(self, zone: Zone, place: RulePlace) -> tuple[str, ...]:
+    def _files(self, zone: ConfinedFolder, place: RulePlace) -> tuple[str, ...]:
         listing = self._reader.files_below(zone, place.path, place.suffix, place.depth)
         for path, reason in listing.refused.items():
             self.warn(zone.prefix + path, reason)

@@ -15,8 +15,8 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
+from ..core.confined_folder import MAX_FILE_BYTES, ConfinedFolder, ConfinedReader, ReadFile, RefusedError
 from ..core.globs import split_globs
-from ..core.zone import MAX_FILE_BYTES, ReadFile, RefusedError, Zone, ZoneReader
 from ..privacy.secret_files import is_secret_file
 
 MAX_IMPORT_DEPTH = 4
@@ -31,12 +31,14 @@ class Importer(Struct):
     `warn` is called with the name of a file and a message.
     """
 
-    reader: ZoneReader
+    reader: ConfinedReader
     home: str
     warn: Callable[[str, str], None]
     _looked_up: int = 0
 
-    def expand(self, zone: Zone, text: str, path: str, real: str) -> tuple[list[ProseLine], frozenset[str]]:
+    def expand(
+        self, zone: ConfinedFolder, text: str, path: str, real: str
+    ) -> tuple[list[ProseLine], frozenset[str]]:
         """Return the lines of an instruction file with its imports, each imported file once, and the real
         paths of all files that they come from.
 
@@ -49,7 +51,7 @@ class Importer(Struct):
         lines = expansion.lines(prose_lines(text), name, folder, (real,))
         return lines, frozenset(expansion.inlined)
 
-    def imported(self, zone: Zone, path: str) -> tuple[str, ReadFile] | None:
+    def imported(self, zone: ConfinedFolder, path: str) -> tuple[str, ReadFile] | None:
         """Read a file to import, with its real path; `None` if it is no file. Raises `RefusedError`."""
         self._looked_up += 1
         if self._looked_up > MAX_IMPORTS:
@@ -68,7 +70,7 @@ class _Expansion(Struct):
     characters."""
 
     importer: Importer
-    zone: Zone
+    zone: ConfinedFolder
     inlined: set[str]
     size: int
 

@@ -158,7 +158,7 @@ class WarmItemSearch(ItemSearch):
         is_running = root in self._wanted
         self._wanted[root] = wanted
         if not is_running:
-            self._work.start_unheard(self._warm(root), f"embed the items of {root}")
+            self._work.start_background(self._warm(root), f"embed the items of {root}")
 
     def warm_again(self, root: str, items: Iterable[Item]) -> None:
         """Embed the items of a project again after they changed, if it was warmed before."""

@@ -15,10 +15,10 @@ from msgspec.structs import replace
 
 from ..config.settings import Environment
 from ..config.source import read_source
+from ..core.confined_folder import stamp_now
 from ..core.errors import ConfigError, InvalidRequest, NotFound, StateError
 from ..core.system import Stamp, System, stamps_hold
 from ..core.work import Work
-from ..core.zone import stamp_now
 from ..privacy.trust import PROJECT_FILE
 from .agent_items import AgentItems, ItemOwner, delete_item, merge_items, put_item, set_tool_mode
 from .approvals import Approvals, Approved, ServerFileState, approved_servers, file_states, list_tools

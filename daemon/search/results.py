@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from ..core.confined_folder import stamp_now
 from ..core.sized_cache import SizedCache
-from ..core.zone import stamp_now
 from ..graph.code_graph import CLASSES
 from ..graph.usages import needed_by
 from ..index.chunk_table import StoredChunk

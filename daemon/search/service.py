@@ -153,7 +153,7 @@ class SearchService:
 
     def load(self) -> None:
         """Import the search modules in the background, to save the first search 70 ms of processor time."""
-        self._work.start_unheard(self._work.in_builder(_load), "load search")
+        self._work.start_background(self._work.in_builder(_load), "load search")
 
     def prefer(self, project: Project, nodes: Iterable[str]) -> None:
         """Embed the files of these nodes before others, if they have no vectors yet."""
@@ -202,7 +202,7 @@ class SearchService:
         """Rebuild a damaged lexical index, unless a rebuild is already running."""
         if project.root not in self._rebuilding:
             self._rebuilding.add(project.root)
-            self._work.start_unheard(self._rebuild_lexical(project.root), f"rebuild {project.root}")
+            self._work.start_background(self._rebuild_lexical(project.root), f"rebuild {project.root}")
 
     async def _rebuild_lexical(self, root: str) -> None:
         try:

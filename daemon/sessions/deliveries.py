@@ -272,7 +272,7 @@ class Deliveries:
     def _begin_pruning(self) -> None:
         """Prune in the background, and again every day, even if nothing is written."""
         self._pruning = asyncio.get_running_loop().call_later(PRUNE_EVERY_S, self._begin_pruning)
-        self._work.start_unheard(self.prune(), "prune requests and contexts")
+        self._work.start_background(self.prune(), "prune requests and contexts")
 
     def _prune_round(self, database: Database) -> int:
         return tables.prune_round(database, self._limits, self._system.now())

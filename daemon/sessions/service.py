@@ -139,7 +139,7 @@ class Sessions:
         if len(self._observed) >= SEEN_MAX:
             self._observed.clear()
         self._observed[session.id] = now
-        self._work.start_unheard(self._observe(session.id), f"note use of session {session.id}")
+        self._work.start_background(self._observe(session.id), f"note use of session {session.id}")
 
     # Sessions
 

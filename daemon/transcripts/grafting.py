@@ -66,7 +66,7 @@ class TranscriptResult(Struct):
     cwd: str = ""
 
 
-class Grafting:
+class GraftService:
     """Grafts transcripts, one at a time. On the event loop only.
 
     `pause` waits for some seconds; tests replace it.

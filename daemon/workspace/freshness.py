@@ -97,7 +97,7 @@ class TreeFreshness:
         future: asyncio.Future[Tree | None] = asyncio.get_running_loop().create_future()
         if waiting is None:
             self._syncs[project] = []
-            self._work.start_unheard(self._sync_rounds(project, future), f"sync {project.root}")
+            self._work.start_background(self._sync_rounds(project, future), f"sync {project.root}")
         else:
             waiting.append(future)
         return await future

@@ -17,7 +17,7 @@ from ..core.events import EventHub
 from ..core.work import Work
 from ..embedding.embedder_client import EmbedderClient
 from ..index.messages import (
-    AtWork,
+    ActiveProject,
     CloseProject,
     Command,
     Event,
@@ -127,7 +127,7 @@ class IndexerClient:
         self._opened.discard(project)
         self._forgive(project.root)
         self._semantics.drop(project.root)
-        self._work.start_unheard(self._close(project.root), f"close {project.root}")
+        self._work.start_background(self._close(project.root), f"close {project.root}")
         self._events.publish("project.changed", {"project": project.root, "closed": True})
 
     async def wait_closed(self, root: str) -> None:
@@ -153,7 +153,7 @@ class IndexerClient:
         project.index_state.damage = f"the index could not be read ({problem}): it is checked and built anew"
         distrusted = problem if now >= self._distrusted.get(root, 0.0) else ""
         self._distrusted[root] = now + DISTRUST_S
-        self._work.start_unheard(self._reopen(project, distrusted), f"reopen {root}")
+        self._work.start_background(self._reopen(project, distrusted), f"reopen {root}")
 
     async def reopen(self, project: Project) -> None:
         """Open a project in the indexer again after its settings have changed."""
@@ -305,7 +305,7 @@ class IndexerClient:
         self._announce_progress(project)
 
     def _on_event(self, event: Event) -> None:
-        if isinstance(event, AtWork):
+        if isinstance(event, ActiveProject):
             self._at_work = event.root
             return
         project = self._projects.get(event.root)
@@ -316,7 +316,7 @@ class IndexerClient:
         elif isinstance(event, TreeDelta):
             project.apply(event)
             if event.replaced:  # readers must open the new index, in which all files are new
-                self._work.start_unheard(self._reopen(project), f"reopen {project.root}")
+                self._work.start_background(self._reopen(project), f"reopen {project.root}")
             if project.state == "ready" and (event.upserted or event.removed):
                 self._semantics.note_change(project.root)
             if event.upserted or event.removed or event.resync:
@@ -327,7 +327,7 @@ class IndexerClient:
                 self._embed(project)
             self._announce_progress(project)
         else:
-            self._work.start_unheard(self._load_activity(project), f"activity {project.root}")
+            self._work.start_background(self._load_activity(project), f"activity {project.root}")
 
     def _embed(self, project: Project) -> None:
         """Have the contents embedded. Called late, because names and search terms come first."""

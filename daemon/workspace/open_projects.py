@@ -249,7 +249,7 @@ class OpenProjects:
         self._projects[root] = project
         self._known.add(root)
         # Not awaited: requests wait for names and contents as long as their deadlines allow.
-        self._work.start_unheard(self._indexing.open(project), f"index {root}")
+        self._work.start_background(self._indexing.open(project), f"index {root}")
         return project
 
     def _may_share(self, root: str, config: ProjectConfig, trusted: Trusted) -> bool:

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from ..config.files import LoadedConfig, load_or_last, load_project_config
 from ..config.settings import ProjectConfig, UserConfig
+from ..core.confined_folder import stamp_now
 from ..core.errors import ProjectUnavailable
 from ..core.system import Stamp, System, stamps_hold
-from ..core.zone import stamp_now
 from ..index.messages import EDITS_MAX, TreeDelta
 from ..index.store import Activity
 from ..index.symbol_cache import KEPT_SYMBOLS, MASKED_SYMBOLS

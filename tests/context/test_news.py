@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from foveal.daemon.context.assembly import BEST_ALONE, PROBABILITY_MIN, SHARE_OF_BEST, has_news, news_in
 from foveal.daemon.context.selection import Form, Slice, SliceType
-from foveal.daemon.context.sent_content import Resident, held_of
+from foveal.daemon.context.sent_content import ConversationContent, held_of
 from foveal.daemon.search.query import NEED_SURE, Need
 from msgspec.structs import replace
 
@@ -43,12 +43,14 @@ def test_who_surely_needs_something_gets_the_best_however_improbable() -> None:
 def test_what_stands_comes_again_only_when_it_changed() -> None:
     rule = slice_of("rule", "rule")
     decision = slice_of("decision", "agent_history", text="- decided\n")
-    held = Resident(dict([held_of(rule, rule.smallest, 1), held_of(decision, Form("- decided\n"), 3)]))
+    held = ConversationContent(
+        dict([held_of(rule, rule.smallest, 1), held_of(decision, Form("- decided\n"), 3)])
+    )
     assert list(news_in((rule, decision), held)) == [], "in whatever form it was sent"
     changed = slice_of("rule", "rule", text="some other text\n")
     assert list(news_in((changed, decision), held)) == [changed]
     found = slice_of("found", "document", 0.5)
-    held = Resident(dict([held_of(found, Form("some text\n"), 1)]))
+    held = ConversationContent(dict([held_of(found, Form("some text\n"), 1)]))
     assert list(news_in((found,), held)) == [found], "it is named"
 
 

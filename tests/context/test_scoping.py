@@ -15,7 +15,7 @@ from foveal.daemon.context import scoping
 from foveal.daemon.context.focus import GLOBS_MAX
 from foveal.daemon.context.rendered import RenderedContexts
 from foveal.daemon.context.scopes import ScopeStore, ScopeTable
-from foveal.daemon.context.scoping import ScopeSelector, Scoping
+from foveal.daemon.context.scoping import ScopeSelector, ScopeService
 from foveal.daemon.core.events import EventHub
 from foveal.daemon.core.system import System, stamp_of
 from foveal.daemon.core.work import Work
@@ -42,7 +42,9 @@ class Desk:
         semantics = EmbedderClient(EmbeddingConfig(enabled=False), self.state, self.work, self.events)
         indexing = IndexerClient(self.work, self.events, semantics)
         self.projects = OpenProjects(environment, UserConfig(), system, self.work, indexing)
-        self.scoping = Scoping(self.scopes, RenderedContexts(), self.projects, self.work, self.events, system)
+        self.scoping = ScopeService(
+            self.scopes, RenderedContexts(), self.projects, self.work, self.events, system
+        )
 
 
 @asynccontextmanager

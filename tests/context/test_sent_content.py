@@ -15,8 +15,8 @@ from foveal.daemon.context.sent_content import (
     SLICES_MAX,
     WINDOWS_MAX,
     ContextWindows,
+    ConversationContent,
     Held,
-    Resident,
     held_of,
     named_if_held,
     sent_lines,
@@ -50,14 +50,14 @@ def chosen(*names_and_texts: tuple[str, str]) -> list[tuple[Slice, Form]]:
 
 
 def test_what_is_shown_in_another_form_is_sent_again() -> None:
-    resident = Resident(dict([held("a.py", LONG[:200], 50)]))
+    resident = ConversationContent(dict([held("a.py", LONG[:200], 50)]))
     assert named_if_held(chosen(("a.py", LONG[:200])), resident, no_lines).named == {"focus:a.py"}
     for text in (LONG, LONG[:300], "changed " + LONG[:192]):
         assert named_if_held(chosen(("a.py", text)), resident, no_lines).named == frozenset()
 
 
 def test_what_is_shorter_than_its_line_is_sent_again() -> None:
-    resident = Resident(dict([held("a.py", "short text", 3)]))
+    resident = ConversationContent(dict([held("a.py", "short text", 3)]))
     assert named_if_held(chosen(("a.py", "short text")), resident, no_lines).named == frozenset()
 
 
@@ -140,7 +140,7 @@ def whole_file() -> tuple[Slice, Form]:
     return one, form
 
 
-def after(*sent: tuple[Slice, Form]) -> Resident:
+def after(*sent: tuple[Slice, Form]) -> ConversationContent:
     """Return what a window holds that was sent these forms."""
     return ContextWindows().sent("s", "", [held_of(*pair, 1) for pair in sent], sent_lines(sent, lines))
 

@@ -140,7 +140,7 @@ async def test_work_that_is_cancelled_before_it_began_is_closed_and_ends_who_wai
         async with asyncio.TaskGroup() as tasks:
             work.begin(tasks)
             waiting.append(work.start(heard, "heard"))
-            work.start_unheard(unheard, "unheard")
+            work.start_background(unheard, "unheard")
             raise ValueError
 
     with pytest.raises(ExceptionGroup):

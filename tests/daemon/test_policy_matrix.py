@@ -27,7 +27,7 @@ from tests.policy_cases import (
     PATH_WORDS,
     REQUESTS,
     UNSUPPORTED_HERE,
-    World,
+    LinkerView,
     ask,
     words_in,
 )
@@ -67,12 +67,12 @@ SHOW_ITEMS = frozenset(
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LinkerView]:
     with running_daemon(tmp_path_factory.mktemp("d")) as daemon:
-        yield World(daemon, tmp_path_factory.mktemp("matrix"))
+        yield LinkerView(daemon, tmp_path_factory.mktemp("matrix"))
 
 
-def test_every_method_of_the_daemon_is_asked(world: World) -> None:
+def test_every_method_of_the_daemon_is_asked(world: LinkerView) -> None:
     answered = world.daemon.error("NoSuchMethod").data
     assert answered is not None
     methods = answered["methods"]
@@ -81,7 +81,7 @@ def test_every_method_of_the_daemon_is_asked(world: World) -> None:
 
 
 @pytest.mark.parametrize("agent", LIMITED)
-def test_limited_agents_learn_and_change_nothing_by_any_method(world: World, agent: str) -> None:
+def test_limited_agents_learn_and_change_nothing_by_any_method(world: LinkerView, agent: str) -> None:
     found: dict[str, list[str]] = defaultdict(list)
     asked = 0
     for method in ORDER:
@@ -119,7 +119,7 @@ def _wrong_answer(agent: str, method: str, code: str, reply: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("agent", ["reader", "clerk"])
-def test_limited_agents_change_what_is_their_own(world: World, agent: str) -> None:
+def test_limited_agents_change_what_is_their_own(world: LinkerView, agent: str) -> None:
     own = {"agent_name": agent}
     session = {"session_id": world.new_session(world.new_name("own"), agent)["session_id"]}
     scope = {"scope_id": world.new_scope(agent)}
@@ -154,7 +154,7 @@ def test_limited_agents_change_what_is_their_own(world: World, agent: str) -> No
     assert "mine" in said
 
 
-def test_own_decision_may_not_tell_of_what_is_hidden(world: World) -> None:
+def test_own_decision_may_not_tell_of_what_is_hidden(world: LinkerView) -> None:
     mine = {**world.own, "experience_id": world.graft("Write less", ["src/other.py"], "reader")}
     for change in ({"files_touched": ["secret/quokka.py"]}, {"decision": "mend secret/quokka.py"}):
         assert (
@@ -168,7 +168,7 @@ def test_own_decision_may_not_tell_of_what_is_hidden(world: World) -> None:
     assert ask(world, "GraftExperience", request)[0] == PERMISSION_DENIED
 
 
-def test_counts_and_cut_lists_do_not_tell_of_what_is_hidden(world: World) -> None:
+def test_counts_and_cut_lists_do_not_tell_of_what_is_hidden(world: LinkerView) -> None:
     world.graft("Feed the numbat twice", ["secret/quokka.py"])
     reader = {**world.own, "agent_name": "reader"}
     assert world.call("FindFiles", **reader, query="secret/")["total"] == 0
@@ -185,7 +185,7 @@ def test_counts_and_cut_lists_do_not_tell_of_what_is_hidden(world: World) -> Non
     assert world.call("ListItems", **world.own, agent_name="clerk")["warnings"] == []
 
 
-def test_hidden_items_cannot_be_told_from_missing_ones(world: World) -> None:
+def test_hidden_items_cannot_be_told_from_missing_ones(world: LinkerView) -> None:
     own = {
         "agent_name": "clerk",
         "session_id": world.new_session(world.new_name("own"), "clerk")["session_id"],
@@ -199,7 +199,7 @@ def test_hidden_items_cannot_be_told_from_missing_ones(world: World) -> None:
     assert ask(world, "AddSessionItem", {**own, "type": "reference", "name": "style"})[0] == ""
 
 
-def test_session_of_an_agent_that_sees_more_serves_subagents_only(world: World) -> None:
+def test_session_of_an_agent_that_sees_more_serves_subagents_only(world: LinkerView) -> None:
     asked = {**world.own, "session_id": world.session, "prompt": "the ledger", "agent_name": "reader"}
     recorded = world.call("ListRequests", session_id=world.session)["requests"]
     assert ask(world, "GetContext", asked)[0] == PERMISSION_DENIED
@@ -211,7 +211,7 @@ def test_session_of_an_agent_that_sees_more_serves_subagents_only(world: World) 
     )
 
 
-def test_folder_of_a_project_is_no_way_around_its_rules(world: World) -> None:
+def test_folder_of_a_project_is_no_way_around_its_rules(world: LinkerView) -> None:
     for request in ({"path": f"{world.root}/secret"}, {"path": "/", "cwd": world.root}):
         code, reply = ask(world, "OpenProject", {**request, "agent_name": "reader"})
         assert code == PERMISSION_DENIED or reply["root"] == world.root
@@ -222,7 +222,7 @@ def test_folder_of_a_project_is_no_way_around_its_rules(world: World) -> None:
     assert "ledger" not in json.dumps(ask(world, "CloseProject", elsewhere))
 
 
-def test_a_project_keeps_its_user_from_nothing(world: World, tmp_path: Path) -> None:
+def test_a_project_keeps_its_user_from_nothing(world: LinkerView, tmp_path: Path) -> None:
     files = {"foveal.toml": '[agents."*"]\nallow = false\ndeny_paths = ["**"]\n', "a.py": "a = 1\n"}
     root = str(write_files(tmp_path / "selfish", files))
     world.daemon.open_ready(root)
@@ -255,7 +255,7 @@ def test_agent_that_the_users_own_tables_limit_gets_nothing_of_the_daemon(tmp_pa
         assert daemon.error("Subscribe", topics=[], agent_name="shut").code == PERMISSION_DENIED
 
 
-def test_events_tell_no_agent_what_is_hidden_from_it(world: World, tmp_path: Path) -> None:
+def test_events_tell_no_agent_what_is_hidden_from_it(world: LinkerView, tmp_path: Path) -> None:
     other = write_files(tmp_path / "other", {"a.py": "a = 1\n"})
     world.daemon.open_ready(other)
     topics = sorted(EVENTS)
@@ -277,7 +277,7 @@ def test_events_tell_no_agent_what_is_hidden_from_it(world: World, tmp_path: Pat
     assert {event["data"]["project"] for event in heard["stranger"]} == {str(other)}
 
 
-def _happen(world: World) -> None:
+def _happen(world: LinkerView) -> None:
     """Let something hidden be in an event of each topic."""
     session = world.new_session(world.new_name("event"))["session_id"]
     world.lead("ResumeSession", session_id=session)
@@ -301,7 +301,7 @@ def _until_last(client: Client) -> list[Any]:
     raise AssertionError("the connection ended")
 
 
-def test_an_agent_that_may_see_all_is_answered_and_told_everything(world: World) -> None:
+def test_an_agent_that_may_see_all_is_answered_and_told_everything(world: LinkerView) -> None:
     failed, paths, items = {}, set(), set()
     for method in ORDER:
         for request in REQUESTS[method](world):

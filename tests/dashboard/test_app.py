@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from aiohttp import ClientSession, ServerDisconnectedError, UnixConnector, web
-from foveal.dashboard.app import IDLE_S, Faces
+from foveal.dashboard.app import IDLE_S, WebProcess
 from foveal.hooks.http import HttpFace
 from foveal.ipc.connection import Connection
 from foveal.ipc.listener import bind, read_peer_uid
@@ -59,7 +59,7 @@ async def daemon(path: str) -> AsyncIterator[Server]:
 
 
 @asynccontextmanager
-async def running(faces: Faces) -> AsyncIterator[asyncio.Task[None]]:
+async def running(faces: WebProcess) -> AsyncIterator[asyncio.Task[None]]:
     """Run in this process; at the end nothing of it may be left."""
     before = asyncio.all_tasks()
     task = asyncio.create_task(faces.run())
@@ -78,9 +78,9 @@ def facing(
     *,
     idle_s: float = IDLE_S,
     peer_uid: Callable[[socket.socket], int] = read_peer_uid,
-) -> Faces:
+) -> WebProcess:
     """Return faces with one application on one socket."""
-    faces = Faces(idle_s=idle_s)
+    faces = WebProcess(idle_s=idle_s)
     faces.add(application, listener, peer_uid=peer_uid)
     return faces
 

@@ -17,7 +17,7 @@ from urllib.parse import quote
 import pytest
 from aiohttp import web
 from foveal.daemon.access.dashboard import Admission, Dashboard
-from foveal.dashboard.app import Faces
+from foveal.dashboard.app import WebProcess
 from foveal.dashboard.guard import CSRF_HEADER, HEADERS, STYLE, VIEWER, AccessGuard
 from foveal.dashboard.listener import LINE_BYTES
 from foveal.dashboard.view import PATH_CHARACTERS, QUESTION_CHARACTERS, TEXT_CHARACTERS
@@ -93,7 +93,7 @@ async def guarded(folder: Path) -> AsyncIterator[Guarded]:
     lent: list[socket.socket] = []
     async with dashboard_daemon(path, folder, clock, lent.append) as dashboard:
         port = await dashboard.open()
-        link, faces = DaemonLink(path), Faces()
+        link, faces = DaemonLink(path), WebProcess()
         faces.add(application(link, port, done), lent[0])
         serving = asyncio.create_task(faces.run())
         try:
@@ -414,7 +414,7 @@ async def test_without_the_daemon_nobody_is_let_in() -> None:
     with contextlib.ExitStack() as stack:
         stack.callback(shutil.rmtree, folder)
         listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-        port, faces = listener.getsockname()[1], Faces()
+        port, faces = listener.getsockname()[1], WebProcess()
         faces.add(application(DaemonLink(f"{folder}/none.sock"), port, []), listener)
         serving = asyncio.create_task(faces.run())
         site = Site(port).signed_in("x" * 43)

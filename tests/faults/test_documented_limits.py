@@ -10,7 +10,7 @@ from foveal.daemon.context import rendered, sent_content
 from foveal.daemon.core import storage, write_behind
 from foveal.daemon.core.system import RACY_NS
 from foveal.daemon.hooks import payloads, responder
-from foveal.daemon.index import chunk_table, suspects, symbol_cache
+from foveal.daemon.index import chunk_table, crash_guard, symbol_cache
 from foveal.daemon.memory import pool_file
 from foveal.daemon.search import results
 from foveal.daemon.sessions import session_store
@@ -34,7 +34,7 @@ PHRASES = (
     f"gets {WORDS[TURN_MESSAGES]} messages a turn",
     f"has at most {IPC.process_requests_in_flight:,} requests being worked on",
     f"{IPC.events_queued:,} events per connection; connections: {IPC.connections:,}, or",
-    f"A file that crashes or hangs the indexer {WORDS[suspects.DEATHS_MAX]} is left out",
+    f"A file that crashes or hangs the indexer {WORDS[crash_guard.DEATHS_MAX]} is left out",
     f"{rendered.BYTES_MAX // MB} MB for all scopes together",
     f"if that is less; {rendered.ENTRIES_PER_SCOPE} per scope",
     f"{sent_content.WINDOWS_MAX:,} conversations, {sent_content.SLICES_MAX:,} slices each",

@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import DaemonProcess
 from tests.mcp_cases import connected, text_of
-from tests.policy_cases import HIDDEN_FROM, PATH_WORDS, World
+from tests.policy_cases import HIDDEN_FROM, PATH_WORDS, LinkerView
 
 ARGUMENTS: Mapping[str, dict[str, Any]] = {
     "get_context": {"prompt": "treasure ledger", "focus_paths": ["secret", "src/app.py"]},
@@ -27,12 +27,12 @@ ARGUMENTS: Mapping[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module")
-def world(shared_daemon: DaemonProcess, tmp_path_factory: pytest.TempPathFactory) -> World:
-    return World(shared_daemon, tmp_path_factory.mktemp("mcp-policies"))
+def world(shared_daemon: DaemonProcess, tmp_path_factory: pytest.TempPathFactory) -> LinkerView:
+    return LinkerView(shared_daemon, tmp_path_factory.mktemp("mcp-policies"))
 
 
 @pytest.mark.parametrize("agent", HIDDEN_FROM)
-async def test_tools_tell_an_agent_nothing_that_is_hidden(world: World, agent: str) -> None:
+async def test_tools_tell_an_agent_nothing_that_is_hidden(world: LinkerView, agent: str) -> None:
     told, refused = [], set()
     async with connected(world.daemon, Path(world.root), "auto", name=agent) as client:
         assert {tool.name for tool in (await client.list_tools()).tools} == set(ARGUMENTS)

@@ -13,9 +13,9 @@ import pytest
 from foveal.daemon.index import indexer as indexing
 from foveal.daemon.index import project_index as bulk_work
 from foveal.daemon.index import reading, reading_queue
+from foveal.daemon.index.crash_guard import DEATHS_MAX
 from foveal.daemon.index.lexical_indexer import LexicalWriter
 from foveal.daemon.index.store import Store
-from foveal.daemon.index.suspects import DEATHS_MAX
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.languages.shared.records import ParsedFile
 from foveal.daemon.project.scan import ScanChanges

@@ -17,7 +17,7 @@ from foveal.daemon.index import project_index as bulk_work
 from foveal.daemon.index.link_table import KINDS
 from foveal.daemon.index.linking import Linking
 from foveal.daemon.index.store import Reader
-from foveal.daemon.languages.shared.link_rules import World
+from foveal.daemon.languages.shared.link_rules import LinkerView
 from foveal.daemon.languages.shared.records import References, Symbol
 from foveal.daemon.linking import questions
 from foveal.daemon.linking.linker import LinkedFile, link_file
@@ -37,7 +37,7 @@ def linked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     paths: list[str] = []
 
     def link(
-        path: str, language: str, symbols: Sequence[Symbol], references: References, world: World
+        path: str, language: str, symbols: Sequence[Symbol], references: References, world: LinkerView
     ) -> LinkedFile:
         paths.append(path)
         return link_file(path, language, symbols, references, world)
@@ -384,7 +384,7 @@ def test_a_file_that_cannot_be_linked_is_reported_and_stops_no_other(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def link(
-        path: str, language: str, symbols: Sequence[Symbol], references: References, world: World
+        path: str, language: str, symbols: Sequence[Symbol], references: References, world: LinkerView
     ) -> LinkedFile:
         if path == "main.py":
             raise RecursionError("too deep")

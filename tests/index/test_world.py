@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.core.system import Stamp, System
+from foveal.daemon.index.linker_view import StoredLinkerView
 from foveal.daemon.index.store import FileContent, Store
-from foveal.daemon.index.world import StoredWorld
 from foveal.daemon.languages.shared.imports import ImportResolver
 from foveal.daemon.languages.shared.language import language_of
 from foveal.daemon.languages.shared.parse import parse_source
@@ -24,7 +24,7 @@ class Project:
         self.store = store
         self.records: dict[str, FileRecord] = {}
         self.resolver = ImportResolver(self.records.keys(), lambda path: None)
-        self.world = StoredWorld(store.facts, self.resolver, self.records)
+        self.world = StoredLinkerView(store.facts, self.resolver, self.records)
 
     def put(self, path: str, source: str = "") -> None:
         language = language_of(path, b"")

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.confined_folder import ConfinedFolder, ConfinedReader
 from foveal.daemon.core.system import System
-from foveal.daemon.core.zone import Zone, ZoneReader
 from foveal.daemon.rules.instruction_text import (
     MAX_FRONTMATTER,
     Frontmatter,
@@ -27,9 +27,11 @@ def check(root: Path, files: dict[str, str], text: str, warned: list[str]) -> No
         (root / name).write_text(content)
     warnings: list[str] = []
     importer = Importer(
-        ZoneReader(System()), str(root / "home"), lambda name, message: warnings.append(f"{name}: {message}")
+        ConfinedReader(System()),
+        str(root / "home"),
+        lambda name, message: warnings.append(f"{name}: {message}"),
     )
-    zone = Zone(str(root), str(root.resolve()), "", trusted=False)
+    zone = ConfinedFolder(str(root), str(root.resolve()), "", trusted=False)
     real = str(root.resolve() / "CLAUDE.md")
     lines, _ = importer.expand(zone, files["CLAUDE.md"], "CLAUDE.md", real)
     assert trimmed(lines)[1] == text

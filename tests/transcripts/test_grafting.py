@@ -19,7 +19,7 @@ from foveal.daemon.memory.experience import Experience, Provenance
 from foveal.daemon.memory.pool import Pool
 from foveal.daemon.transcripts import grafting as grafting_module
 from foveal.daemon.transcripts.cursor import CursorStore
-from foveal.daemon.transcripts.grafting import Grafting, SkippedLine, TranscriptResult
+from foveal.daemon.transcripts.grafting import GraftService, SkippedLine, TranscriptResult
 from foveal.daemon.workspace.project import Project, load
 
 from tests.transcript_cases import AT, Claude, append, write
@@ -62,9 +62,9 @@ def events() -> EventHub:
 
 
 @pytest.fixture
-def grafting(work: Work, events: EventHub) -> Grafting:
+def grafting(work: Work, events: EventHub) -> GraftService:
     """Grafting that never waits for a host."""
-    return Grafting(work, events, System(), pause=no_pause)
+    return GraftService(work, events, System(), pause=no_pause)
 
 
 async def no_pause(seconds: float) -> None:
@@ -104,7 +104,7 @@ def kept(project: Project) -> tuple[Experience, ...]:
 
 
 async def test_a_decision_becomes_an_experience(
-    project: Project, grafting: Grafting, events: EventHub, tmp_path: Path
+    project: Project, grafting: GraftService, events: EventHub, tmp_path: Path
 ) -> None:
     told: list[dict[str, Any]] = []
     events.subscribe("me", ["experience.grafted"], told.append)
@@ -120,7 +120,7 @@ async def test_a_decision_becomes_an_experience(
 
 
 async def test_the_same_transcript_adds_nothing_twice(
-    project: Project, grafting: Grafting, tmp_path: Path
+    project: Project, grafting: GraftService, tmp_path: Path
 ) -> None:
     path, chat = conversation(project, tmp_path / "t.jsonl")
     await grafting.graft_transcript(project, path)
@@ -136,7 +136,7 @@ async def test_the_same_transcript_adds_nothing_twice(
 
 
 async def test_a_decision_out_of_two_sessions_is_grafted_once(
-    project: Project, grafting: Grafting, tmp_path: Path
+    project: Project, grafting: GraftService, tmp_path: Path
 ) -> None:
     for session_id in ("s1", "s2"):
         path, _ = conversation(project, tmp_path / f"{session_id}.jsonl", session_id=session_id)
@@ -146,7 +146,7 @@ async def test_a_decision_out_of_two_sessions_is_grafted_once(
 
 
 async def test_bad_files_are_refused_and_bad_lines_reported(
-    project: Project, grafting: Grafting, tmp_path: Path
+    project: Project, grafting: GraftService, tmp_path: Path
 ) -> None:
     for bad in (str(tmp_path), str(tmp_path / "missing"), "relative.jsonl", "/a\0b", "/\ud800"):
         with pytest.raises(InvalidRequest) as caught:
@@ -161,7 +161,7 @@ async def test_bad_files_are_refused_and_bad_lines_reported(
 
 
 async def test_findings_that_the_pool_refuses_are_reported_with_their_line(
-    project: Project, grafting: Grafting, tmp_path: Path
+    project: Project, grafting: GraftService, tmp_path: Path
 ) -> None:
     path, _ = conversation(project, tmp_path / "t.jsonl")
     result = await grafting.graft_transcript(project, path, agent_id="a" * 500)
@@ -187,7 +187,7 @@ async def test_a_host_that_writes_behind_its_events_is_waited_for(
         if rest:
             add(path, rest.pop(0))
 
-    result = await Grafting(work, events, System(), pause).graft_transcript(project, path)
+    result = await GraftService(work, events, System(), pause).graft_transcript(project, path)
     assert (result.grafted, result.skipped, pauses) == (1, [], 3)
 
 
@@ -204,16 +204,16 @@ async def test_interrupted_transcript_is_not_waited_for(
         pauses.append(seconds)
 
     path = write(tmp_path / "t.jsonl", [Claude().user("Store the sessions")])
-    await Grafting(work, events, System(), pause).graft_transcript(project, path)
+    await GraftService(work, events, System(), pause).graft_transcript(project, path)
     assert len(pauses) == grafting_module.LAG_STEPS
     pauses.clear()
     append(path, Claude("s2").user("And more"))
-    await Grafting(work, events, Later(), pause).graft_transcript(project, path)
+    await GraftService(work, events, Later(), pause).graft_transcript(project, path)
     assert pauses == []
 
 
 async def test_ungrafted_lines_are_read_again(
-    project: Project, grafting: Grafting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    project: Project, grafting: GraftService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, _ = conversation(project, tmp_path / "t.jsonl")
 
@@ -229,7 +229,7 @@ async def test_ungrafted_lines_are_read_again(
 
 
 async def test_a_process_that_dies_or_hangs_is_an_error(
-    project: Project, grafting: Grafting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    project: Project, grafting: GraftService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, _ = conversation(project, tmp_path / "t.jsonl")
     monkeypatch.setattr(grafting_module, "ARGV", (sys.executable, "-c", "raise SystemExit(3)"))
@@ -242,7 +242,7 @@ async def test_a_process_that_dies_or_hangs_is_an_error(
 
 
 async def test_subagent_in_its_parents_transcript_is_grafted_by_its_name(
-    project: Project, grafting: Grafting, tmp_path: Path
+    project: Project, grafting: GraftService, tmp_path: Path
 ) -> None:
     sample = Path(__file__).parents[1] / "host_transcripts" / "copilot" / "events-subagent.jsonl"
     path = tmp_path / "events.jsonl"
@@ -262,7 +262,7 @@ async def test_subagent_in_its_parents_transcript_is_grafted_by_its_name(
     assert (again.grafted, again.duplicates) == (0, 1), "its words lie before the cursor"
 
 
-async def test_many_at_once_are_all_grafted(project: Project, grafting: Grafting, tmp_path: Path) -> None:
+async def test_many_at_once_are_all_grafted(project: Project, grafting: GraftService, tmp_path: Path) -> None:
     paths = [
         conversation(
             project, tmp_path / f"agent-a{number}.jsonl", f"{number}: {OTHER}", agent_id=f"a{number}"

@@ -104,7 +104,7 @@ class ModuleFiles(NamedTuple):
     internal: bool
 
 
-class World(Protocol):
+class LinkerView(Protocol):
     """The known facts about a project's files; cheap to query."""
 
     def interface(self, path: str) -> FileInterface | None:
@@ -117,7 +117,7 @@ class World(Protocol):
         """Return the files of the same language in the same folder, sorted, the file itself included."""
 
 
-class NameLookup(World, Protocol):
+class NameLookup(LinkerView, Protocol):
     """The lookups that rules may use while a reference is evaluated; the evaluator implements them."""
 
     def spend(self, steps: int = 1) -> bool:

@@ -30,7 +30,7 @@ MAX_LINKS = 40
 Probes = dict[str, Stamp | None]
 
 
-class Zone(Struct, frozen=True):
+class ConfinedFolder(Struct, frozen=True):
     """A folder whose files must not lead outside it. Paths in it are shown with `prefix` in front.
 
     `folder` is its absolute path as given, `real` the same without symbolic links. In a `trusted` zone a file
@@ -86,7 +86,7 @@ class RefusedError(Exception):
     """A file that isn't read. The text follows the file's name and says why and what to do."""
 
 
-class ZoneReader:
+class ConfinedReader:
     """Reads files of zones once each, and remembers all paths that it looked at.
 
     `probes` has their stamps (of a link itself, not of its target), `None` if nothing was there; `racy` the
@@ -110,7 +110,7 @@ class ZoneReader:
         """Whether the result holds until a stamp changes: nothing was denied for a passing reason."""
         return self._system.denials == self._denials
 
-    def locate(self, zone: Zone, path: str, *, free: bool) -> Located | None:
+    def locate(self, zone: ConfinedFolder, path: str, *, free: bool) -> Located | None:
         """Follow an absolute path link by link to its target; `None` if there is none.
 
         Unless it is `free`, all steps must lie within the zone: other paths aren't even looked at, since that
@@ -164,7 +164,7 @@ class ZoneReader:
             raise read
         return read
 
-    def files_below(self, zone: Zone, folder: str, suffix: str, depth: int) -> ZoneListing:
+    def files_below(self, zone: ConfinedFolder, folder: str, suffix: str, depth: int) -> ZoneListing:
         """List the files with a suffix in a folder of the zone and up to `depth` folders below it, sorted.
 
         `suffix` may hold a slash, to ask for a folder in between. At most about `MAX_FILES` are listed.
@@ -214,7 +214,7 @@ class ZoneReader:
         self.sources.add(located.path)
         return ReadFile(_decoded(data), stamp_of(status))
 
-    def _entries(self, zone: Zone, folder: str, visited: set[str]) -> list[tuple[str, str]]:
+    def _entries(self, zone: ConfinedFolder, folder: str, visited: set[str]) -> list[tuple[str, str]]:
         """List a folder that wasn't visited yet: its names with their kinds."""
         located = self.locate(zone, zone.absolute(folder), free=zone.trusted)
         if located is None or not located.is_folder or located.path in visited:
@@ -227,7 +227,7 @@ class ZoneReader:
         self._note(located.path, located.status, _joined(entries))
         return entries
 
-    def _leads_to_folder(self, zone: Zone, path: str) -> bool:
+    def _leads_to_folder(self, zone: ConfinedFolder, path: str) -> bool:
         located = self.locate(zone, zone.absolute(path), free=zone.trusted)
         return located is not None and located.is_folder
 
@@ -283,7 +283,7 @@ def digest_now(system: System, path: str) -> bytes | None:
         return None
 
 
-def _start(zone: Zone, path: str) -> tuple[str, list[str]]:
+def _start(zone: ConfinedFolder, path: str) -> tuple[str, list[str]]:
     """Return the folder from which to follow an absolute path, and the names to follow, the next last."""
     if _within(path, zone.folder):
         return zone.real, path[len(zone.folder) :].split("/")[::-1]

@@ -16,7 +16,7 @@ from functools import partial
 from msgspec import Struct
 
 from ..context.scopes import ScopeTable
-from ..context.scoping import Scoping
+from ..context.scoping import ScopeService
 from ..core.errors import FovealError, NotFound, StateError
 from ..core.quarantine import MARK
 from ..core.state_folder import BACKUPS
@@ -47,7 +47,7 @@ class ForgottenProject(Struct, frozen=True):
     problem: str = ""
 
 
-class Forgetting:
+class ProjectEraser:
     """Forgets projects. On the event loop only; blocking work runs in threads."""
 
     def __init__(
@@ -55,7 +55,7 @@ class Forgetting:
         state_dir: str,
         projects: OpenProjects,
         scopes: ScopeTable,
-        scoping: Scoping,
+        scoping: ScopeService,
         sessions: Sessions,
         deliveries: Deliveries,
         timeline: Timeline,

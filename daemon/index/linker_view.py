@@ -33,8 +33,8 @@ _BY_FOLDER: Final = frozenset(name for name, row in LANGUAGES.items() if row.sam
 """Languages in which an import has the same target in all files of a folder."""
 
 
-class StoredWorld:
-    """The linker's `World`, on the indexer's working thread. `records` is the live map of the project's
+class StoredLinkerView:
+    """The linker's `LinkerView`, on the indexer's working thread. `records` is the live map of the project's
     files.
 
     The caller must report each change. `missed` collects the keys (see `missing_key`) under which unresolved

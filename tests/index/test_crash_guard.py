@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.core.system import Stamp, System
+from foveal.daemon.index.crash_guard import DEATHS_MAX, HANG_S, META_KEY, NOTE_NAME, CrashGuard
 from foveal.daemon.index.store import Store
-from foveal.daemon.index.suspects import DEATHS_MAX, HANG_S, META_KEY, NOTE_NAME, Suspects
 from foveal.daemon.project.tree import FileRecord
 
 from tests.indexer_cases import Bench, open_bench, put
@@ -116,7 +116,7 @@ def test_a_file_whose_links_end_the_process_loses_its_contents(bench: Bench) -> 
     bench.close()
     for _ in range(DEATHS_MAX):  # as a process leaves it that is killed while it links
         store = Store(str(bench.folder), System())
-        noted = Suspects(str(bench.folder), store, store.load_files())
+        noted = CrashGuard(str(bench.folder), store, store.load_files())
         noted.begin("a.py")
         noted.close()
         store.close()
@@ -128,7 +128,7 @@ def test_a_file_whose_links_end_the_process_loses_its_contents(bench: Bench) -> 
 
 # The note
 
-Making = Callable[[], Suspects]
+Making = Callable[[], CrashGuard]
 
 
 @pytest.fixture
@@ -138,8 +138,8 @@ def suspects(tmp_path: Path) -> Iterator[Making]:
     store = Store(str(folder), System())
     with ExitStack() as made:
 
-        def make() -> Suspects:
-            return made.enter_context(closing(Suspects(str(folder), store, RECORDS)))
+        def make() -> CrashGuard:
+            return made.enter_context(closing(CrashGuard(str(folder), store, RECORDS)))
 
         yield make
     store.close()
@@ -202,7 +202,7 @@ def test_an_invalid_note_blames_no_file(suspects: Making, tmp_path: Path, note: 
 def test_invalid_stored_suspects_blame_no_file(tmp_path: Path, kept: str) -> None:
     store = Store(str(tmp_path), System())
     store.set_meta(META_KEY, kept)
-    made = Suspects(str(tmp_path), store, RECORDS)
+    made = CrashGuard(str(tmp_path), store, RECORDS)
     assert list(made) == []
     made.close()
     store.close()
@@ -211,7 +211,7 @@ def test_invalid_stored_suspects_blame_no_file(tmp_path: Path, kept: str) -> Non
 def test_the_alarm_is_set_for_each_file_and_taken_back(tmp_path: Path) -> None:
     store = Store(str(tmp_path), System())
     alarms: list[float] = []
-    made = Suspects(str(tmp_path), store, RECORDS, alarms.append)
+    made = CrashGuard(str(tmp_path), store, RECORDS, alarms.append)
     with made.work():
         made.begin("a.py")
         made.begin("b.py")

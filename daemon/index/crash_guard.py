@@ -43,7 +43,7 @@ Alarm = Callable[[float], object]
 """A function that makes the kernel end this process after a number of seconds; 0 cancels that."""
 
 
-class Suspects:
+class CrashGuard:
     """The project's files during whose indexing a process died. Used by the indexer's worker thread.
 
     `records` is the live map of the project's files: a file whose stamp has changed is no longer a suspect.

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.confined_folder import ConfinedFolder, ConfinedReader, RefusedError
 from foveal.daemon.core.system import System, stamp_of
-from foveal.daemon.core.zone import RefusedError, Zone, ZoneReader
 
 
 class Counting(System):
@@ -21,8 +21,8 @@ class Counting(System):
         return super().read(path, limit)
 
 
-def zone_of(folder: Path, *, trusted: bool = False) -> Zone:
-    return Zone(str(folder), os.path.realpath(folder), "", trusted)
+def zone_of(folder: Path, *, trusted: bool = False) -> ConfinedFolder:
+    return ConfinedFolder(str(folder), os.path.realpath(folder), "", trusted)
 
 
 def fill(root: Path) -> None:
@@ -51,7 +51,7 @@ def fill(root: Path) -> None:
 )
 def test_a_path_is_followed_as_the_kernel_does(tmp_path: Path, path: str, real: str | None) -> None:
     fill(tmp_path)
-    located = ZoneReader(System()).locate(zone_of(tmp_path), f"{tmp_path}/{path}", free=False)
+    located = ConfinedReader(System()).locate(zone_of(tmp_path), f"{tmp_path}/{path}", free=False)
     assert (located and located.path) == (None if real is None else os.path.realpath(tmp_path / real))
 
 
@@ -65,7 +65,7 @@ def test_a_path_that_leaves_is_refused(tmp_path: Path, path: str) -> None:
     (root / "up").symlink_to("..")
     (root / "deep").symlink_to("a/../../root/../x")
     with pytest.raises(RefusedError, match="leads "):
-        ZoneReader(System()).locate(zone_of(root), f"{root}/{path}", free=False)
+        ConfinedReader(System()).locate(zone_of(root), f"{root}/{path}", free=False)
 
 
 def test_a_free_path_may_leave(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_free_path_may_leave(tmp_path: Path) -> None:
     root.mkdir()
     (tmp_path / "x").write_text("mine")
     (root / "out").symlink_to("../x")
-    located = ZoneReader(System()).locate(zone_of(root, trusted=True), f"{root}/out", free=True)
+    located = ConfinedReader(System()).locate(zone_of(root, trusted=True), f"{root}/out", free=True)
     assert located is not None
     assert located.path == os.path.realpath(tmp_path / "x")
 
@@ -81,7 +81,7 @@ def test_a_free_path_may_leave(tmp_path: Path) -> None:
 def test_a_file_is_read_once(tmp_path: Path) -> None:
     fill(tmp_path)
     system = Counting()
-    reader = ZoneReader(system)
+    reader = ConfinedReader(system)
     for path in ("a/b/c.md", "link/c.md"):
         located = reader.locate(zone_of(tmp_path), f"{tmp_path}/{path}", free=False)
         assert located is not None
@@ -94,7 +94,7 @@ def test_a_file_is_read_once(tmp_path: Path) -> None:
 def test_probes_record_every_path_that_was_looked_at(tmp_path: Path) -> None:
     fill(tmp_path)
     root = Path(os.path.realpath(tmp_path))
-    reader = ZoneReader(System())
+    reader = ConfinedReader(System())
     for path in ("link/c.md", "gone/x"):
         reader.locate(zone_of(root), f"{root}/{path}", free=False)
     assert reader.probes == {
@@ -115,7 +115,7 @@ def test_probes_record_every_path_that_was_looked_at(tmp_path: Path) -> None:
 )
 def test_a_folder_is_listed(tmp_path: Path, suffix: str, depth: int, files: tuple[str, ...]) -> None:
     fill(tmp_path)
-    listing = ZoneReader(System()).files_below(zone_of(tmp_path), "a", suffix, depth)
+    listing = ConfinedReader(System()).files_below(zone_of(tmp_path), "a", suffix, depth)
     assert (listing.files, listing.refused) == (files, {})
 
 
@@ -123,7 +123,7 @@ def test_a_folder_with_more_names_than_are_read_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(tmp_path)
-    monkeypatch.setattr("foveal.daemon.core.zone.MAX_ENTRIES", 1)
-    listing = ZoneReader(System()).files_below(zone_of(tmp_path), "a", ".md", 8)
+    monkeypatch.setattr("foveal.daemon.core.confined_folder.MAX_ENTRIES", 1)
+    listing = ConfinedReader(System()).files_below(zone_of(tmp_path), "a", ".md", 8)
     assert list(listing.refused) == ["a"]
     assert len(listing.files) <= 1
