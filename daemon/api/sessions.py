@@ -10,7 +10,7 @@ from msgspec import UNSET, Struct, UnsetType
 from ..core.parameters import NonEmpty, Texts
 from ..engine.engine import Engine
 from ..rules.items import ItemKey, ItemType, item_key
-from ..sessions.context_sets import SetMode, SetOutcome, name_warnings
+from ..sessions.context_sets import SetMode, name_warnings
 from ..sessions.service import SessionChange
 from ..sessions.session import ItemOutcome, Session, item_is_not_there, unknown_item
 from .marks import Count, Owner, Plain, Root, Said, Text
@@ -255,7 +255,7 @@ class SessionMethods:
         """Set a context set of a session, or with `merge` add to it."""
         change = SessionChange(sets=((request.set_name, request.items, request.mode),))
         _, outcomes = await self._sessions.update(request.session_id, change)
-        return _set_reply(outcomes[0])
+        return reply_of(SetContextReply, outcomes[0])
 
     @method("GetRelevantContext", policy="session", access="read")
     async def get_context(self, request: GetRelevantContextRequest) -> RelevantContextReply:
@@ -280,17 +280,6 @@ def _items(session: Session) -> list[SessionItemEntry]:
 
 def _item_reply(session: Session, outcome: ItemOutcome) -> SessionItemReply:
     return SessionItemReply(outcome.changed, outcome.text, _items(session))
-
-
-def _set_reply(outcome: SetOutcome) -> SetContextReply:
-    return SetContextReply(
-        outcome.text,
-        outcome.set_name,
-        list(outcome.items),
-        list(outcome.added),
-        list(outcome.removed),
-        list(outcome.warnings),
-    )
 
 
 def _sets(context: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:

@@ -11,7 +11,7 @@ from ..core.times import iso_of
 from ..engine.engine import EngineMethods
 from ..sessions.session_events import StoredEntry, TimelineKind
 from .marks import Count, Owner, Plain, Root, Said, Text
-from .method import SessionRequest, method
+from .method import SessionRequest, method, reply_of
 
 LIMIT_MAX = 1_000
 
@@ -65,20 +65,14 @@ class TimelineMethods(EngineMethods):
 
 def _entry(stored: StoredEntry) -> TimelineEntry:
     entry = stored.entry
-    return TimelineEntry(
+    return reply_of(
+        TimelineEntry,
+        entry,
         at=iso_of(entry.at),
-        kind=entry.kind,
-        agent_id=entry.agent_id or UNSET,
-        agent_name=entry.agent_name or UNSET,
-        text=entry.text or UNSET,
         paths=list(entry.paths) or UNSET,
-        context_id=entry.context_id or UNSET,
-        request_id=entry.request_id or UNSET,
-        outcome=entry.outcome or UNSET,
         tokens=_known(stored.tokens),
         used=_known(stored.used),
         shown=_known(stored.shown),
-        experience_id=entry.experience_id or UNSET,
     )
 
 
