@@ -61,7 +61,7 @@ class CommandLine:
     def says(self, *arguments: str) -> str:
         """Run a command that must go well and without remarks; returns its output."""
         code, output, errors = self(*arguments)
-        assert (code, errors) == (0, "")
+        assert (code, errors) == (0, ""), f"{' '.join(arguments)} ended with {code}: {errors or output}"
         return output
 
     def json(self, *arguments: str) -> Any:

@@ -293,9 +293,9 @@ async def test_process_that_resumes_in_time_is_kept(monkeypatch: pytest.MonkeyPa
 
 HANGS = """
 import sys, threading
-from foveal.daemon.core.pipe import Beat, ChildPipe
+from foveal.daemon.core.pipe import ChildPipe, Heartbeat
 pipe = ChildPipe(int(sys.argv[1]))
-pipe.listen(lambda envelope: None, beat=lambda: Beat(7, "/stuck"))
+pipe.listen(lambda envelope: None, beat=lambda: Heartbeat(7, "/stuck"))
 pipe.send("it listens")
 threading.Event().wait()
 """
