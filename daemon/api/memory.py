@@ -15,7 +15,7 @@ from ..engine.engine import EngineMethods
 from ..memory.edits import Edit, changed_fields
 from ..memory.experience import Experience, Provenance, draft_of
 from ..memory.pool_filters import Criteria, ExperienceListing, as_it_is, cursor_after
-from ..memory.records import Known
+from ..memory.pool_records import Known
 from ..memory.visible_experiences import sees_whole, visible_experience
 from ..privacy.policy import Policy
 from ..workspace.project import Project

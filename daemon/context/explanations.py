@@ -23,7 +23,7 @@ from ..project.rules import ALWAYS_SKIPPED_FOLDERS, ScanSettings
 from ..project.tree import FileRecord, Tree, split_node_id
 from ..rules.items import Item
 from ..search.query import SearchQuery
-from ..search.service import SearchService
+from ..search.search_service import SearchService
 from ..sessions.scope import Scope
 from ..workspace.freshness import deadline_of
 from ..workspace.index_view import ProjectSnapshot

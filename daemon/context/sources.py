@@ -20,13 +20,13 @@ from ..compression.model_compressor import LaterCompressor, ModelCompressor, Wan
 from ..config.settings import CompressionConfig, Environment
 from ..core.system import System
 from ..core.work import Deadline, SharedWork, Work
-from ..memory.service import WAIT_S, ExperienceMeaning, Meanings
+from ..memory.experiences import WAIT_S, ExperienceMeaning, Meanings
 from ..project.metadata import ProjectMetadata, metadata_key, read_metadata
 from ..rules.agent_items import AgentItems
 from ..rules.item_search import WarmItemSearch
 from ..rules.items import ItemPlan
 from ..search.query import NOTHING_FOUND, SearchQuery, SearchResult
-from ..search.service import SearchService
+from ..search.search_service import SearchService
 from ..sessions.session import Session
 from ..workspace.project import Project
 from .caller import Caller, ContextJob

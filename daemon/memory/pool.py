@@ -23,7 +23,7 @@ from .lines import Quarantined, line_of
 from .pool_file import ROTATE_BYTES, PoolFile
 from .pool_filters import Criteria, ExperienceListing, Retention, Seen, as_it_is, chosen
 from .pool_store import PoolStore
-from .records import ASKED_CHARACTERS, Known, words_of
+from .pool_records import ASKED_CHARACTERS, Known, words_of
 
 ALL = ExperienceListing()
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from ..core.errors import InvalidRequest
 from ..core.times import timestamp_of
 from .experience import BadField, Experience, normal_timestamp
-from .records import contains
+from .pool_records import contains
 
 Seen = Callable[[Experience], Experience | None]
 """Returns an experience as somebody may see it, None for one that is hidden."""

@@ -19,7 +19,7 @@ from ..core.times import timestamp_of
 from .experience import BadField, Experience
 from .lines import MAX_LINE_BYTES, Damage, PoolLine, Quarantine, lines_from, read_line, subject_of
 from .pool_file import PoolFile
-from .records import Records
+from .pool_records import Records
 from .shared_pool import guard_of, shared_problem
 
 _ATTEMPTS = 100

@@ -10,7 +10,7 @@ import pytest
 from foveal.daemon.memory.edits import Edit, PoolChanges
 from foveal.daemon.memory.experience import Experience, Provenance
 from foveal.daemon.memory.graft_batch import GraftBatch, marked_by, says_more
-from foveal.daemon.memory.records import Records, contains, words_of
+from foveal.daemon.memory.pool_records import Records, contains, words_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
