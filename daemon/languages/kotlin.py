@@ -49,30 +49,13 @@ KOTLIN_REFERENCES = f"""
 (delegation_specifier (explicit_delegation . (user_type) @inherit))
 (annotation (user_type) @decorate)
 (annotation (constructor_invocation (user_type) @decorate))
-(parameter {_TYPE_NAME})
-(parameter (nullable_type {_TYPE_NAME}))
-(class_parameter {_TYPE_NAME})
-(class_parameter (nullable_type {_TYPE_NAME}))
-(variable_declaration {_TYPE_NAME})
-(variable_declaration (nullable_type {_TYPE_NAME}))
-(function_declaration {_TYPE_NAME})
-(function_declaration (nullable_type {_TYPE_NAME}))
-(function_type {_TYPE_NAME})
-(type_projection {_TYPE_NAME})
-(type_projection (nullable_type {_TYPE_NAME}))
+(parameter|class_parameter|variable_declaration|function_declaration|function_type|type_projection|
+  as_expression|type_test|catch_block|type_alias|type_parameter {_TYPE_NAME})
+(parameter|class_parameter|variable_declaration|function_declaration|
+  type_projection (nullable_type {_TYPE_NAME}))
 (is_expression right: {_TYPE_NAME})
-(as_expression {_TYPE_NAME})
-(type_test {_TYPE_NAME})
-(catch_block {_TYPE_NAME})
-(type_alias {_TYPE_NAME})
-(type_parameter {_TYPE_NAME})
-(value_argument {_READ})
-(property_declaration {_READ})
-(return_expression {_READ})
-(binary_expression {_READ})
-(function_body {_READ})
+(value_argument|property_declaration|return_expression|binary_expression|function_body|when_subject {_READ})
 (assignment right: {_READ})
-(when_subject {_READ})
 (if_expression condition: {_READ})
 """
 
@@ -80,18 +63,16 @@ KOTLIN_REFERENCES = f"""
 _TYPE = "[(user_type) (nullable_type)] @type"
 
 KOTLIN_FACTS = f"""
-((package_header (qualified_identifier) @package) (#set! fact "package"))
-((import) @tree (#set! fact "use"))
-((parameter . (identifier) @variable {_TYPE}) (#set! fact "type"))
-((class_parameter ["val" "var"] (identifier) @variable . {_TYPE}) (#set! fact "type"))
-((property_declaration (variable_declaration . (identifier) @variable {_TYPE})) (#set! fact "type"))
-((property_declaration (variable_declaration . (identifier) @variable .) .
-  [(call_expression) (navigation_expression) (identifier)] @value) (#set! fact "type"))
-((multi_variable_declaration (variable_declaration . (identifier) @variable)) (#set! fact "type"))
-((for_statement (variable_declaration . (identifier) @variable)) (#set! fact "type"))
-((lambda_parameters (variable_declaration . (identifier) @variable)) (#set! fact "type"))
-((catch_block . (identifier) @variable {_TYPE}) (#set! fact "type"))
-((function_declaration (function_value_parameters) . {_TYPE}) (#set! fact "type") (#set! name "()"))
+(package_header (qualified_identifier) @package)
+(import) @tree
+(parameter . (identifier) @variable {_TYPE})
+(class_parameter ["val" "var"] (identifier) @variable . {_TYPE})
+(property_declaration (variable_declaration . (identifier) @variable {_TYPE}))
+(property_declaration (variable_declaration . (identifier) @variable .) .
+  [(call_expression) (navigation_expression) (identifier)] @value)
+(multi_variable_declaration|for_statement|lambda_parameters (variable_declaration . (identifier) @variable))
+(catch_block . (identifier) @variable {_TYPE})
+(function_declaration (function_value_parameters) . {_TYPE})
 """
 
 

@@ -51,25 +51,12 @@ SWIFT_REFERENCES = f"""
 (class_declaration name: (type_identifier) (inheritance_specifier inherits_from: (user_type) @inherit))
 (protocol_declaration (inheritance_specifier inherits_from: (user_type) @inherit))
 (attribute (user_type) @decorate)
-(parameter {_TYPE})
-(type_annotation {_TYPE})
-(function_declaration {_TYPE})
-(protocol_function_declaration {_TYPE})
-(enum_type_parameters {_TYPE})
-(optional_type {_TYPE})
-(array_type {_TYPE})
-(dictionary_type {_TYPE})
-(type_arguments {_TYPE})
-(function_type {_TYPE})
-(tuple_type_item {_TYPE})
-(as_expression {_TYPE})
-(check_expression {_TYPE})
-(typealias_declaration {_TYPE})
+(parameter|type_annotation|function_declaration|protocol_function_declaration|enum_type_parameters|
+  optional_type|array_type|dictionary_type|type_arguments|function_type|tuple_type_item|as_expression|
+  check_expression|typealias_declaration {_TYPE})
 (inheritance_constraint inherits_from: {_TYPE})
-(value_argument value: {_READ})
-(assignment result: {_READ})
-(property_declaration value: {_READ})
-(control_transfer_statement result: {_READ})
+(value_argument|property_declaration value: {_READ})
+(assignment|control_transfer_statement result: {_READ})
 (for_statement collection: {_READ})
 (switch_statement expr: {_READ})
 (navigation_expression target: (simple_identifier) @use)
@@ -78,22 +65,18 @@ SWIFT_REFERENCES = f"""
 _WRITTEN = "[(user_type) (optional_type) (array_type) (dictionary_type)] @type"
 
 SWIFT_FACTS = f"""
-((import_declaration) @tree (#set! fact "use"))
+(import_declaration) @tree
 ((class_declaration name: (user_type) @owner (inheritance_specifier inherits_from: (user_type) @last))
   (#set! fact "inherit"))
-((parameter name: (simple_identifier) @variable {_WRITTEN}) (#set! fact "type"))
-((property_declaration name: (pattern bound_identifier: (_) @variable) . (type_annotation {_WRITTEN}))
-  (#set! fact "type"))
-((property_declaration . (value_binding_pattern) . name: (pattern bound_identifier: (_) @variable) .
-  value: (_) @value) (#set! fact "type"))
-((pattern (pattern (simple_identifier) @variable)) (#set! fact "type"))
-((if_statement (value_binding_pattern) . bound_identifier: (_) @variable) (#set! fact "type"))
-((guard_statement (value_binding_pattern) . bound_identifier: (_) @variable) (#set! fact "type"))
-((pattern (value_binding_pattern) . bound_identifier: (_) @variable) (#set! fact "type"))
-((for_statement item: (pattern bound_identifier: (_) @variable)) (#set! fact "type"))
-((lambda_parameter name: (simple_identifier) @variable) (#set! fact "type"))
-((function_declaration "->" . {_WRITTEN}) (#set! fact "type") (#set! name "()"))
-((protocol_function_declaration "->" . {_WRITTEN}) (#set! fact "type") (#set! name "()"))
+(parameter name: (simple_identifier) @variable {_WRITTEN})
+(property_declaration name: (pattern bound_identifier: (_) @variable) . (type_annotation {_WRITTEN}))
+(property_declaration . (value_binding_pattern) . name: (pattern bound_identifier: (_) @variable) .
+  value: (_) @value)
+(pattern (pattern (simple_identifier) @variable))
+(if_statement|guard_statement|pattern (value_binding_pattern) . bound_identifier: (_) @variable)
+(for_statement item: (pattern bound_identifier: (_) @variable))
+(lambda_parameter name: (simple_identifier) @variable)
+(function_declaration|protocol_function_declaration "->" . {_WRITTEN})
 """
 
 

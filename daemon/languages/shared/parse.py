@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Sequence
 from functools import cache, partial
 from importlib import import_module
+from itertools import zip_longest
 
 from msgspec import Struct
 from tree_sitter import Language as Grammar
@@ -132,18 +133,36 @@ def _toolbox(language: str) -> _Toolbox:
     row = LANGUAGES[language]
     module, _, function = row.grammar.partition(":")
     grammar = Grammar(getattr(import_module(module), function)())
-    definitions = Query(grammar, row.definitions)
-    all_matches = Query(grammar, f"{row.definitions}\n{row.facts}") if row.facts else definitions
+    definitions = Query(grammar, expanded(row.definitions))
+    all_matches = Query(grammar, expanded(f"{row.definitions}\n{row.facts}")) if row.facts else definitions
     settings = tuple(all_matches.pattern_settings(index) for index in range(all_matches.pattern_count))
     return _Toolbox(
         grammar,
         definitions,
         tuple(PatternSettings.of(setting) for setting in settings[: definitions.pattern_count]),
         Query(grammar, row.calls) if row.calls else None,
-        Query(grammar, row.references) if row.references else None,
+        Query(grammar, expanded(row.references)) if row.references else None,
         all_matches,
         settings,
     )
+
+
+def expanded(query: str) -> str:
+    """Return a query with a pattern for each alternative of `(a|b …)`, which tree-sitter doesn't know.
+
+    The alternatives of a pattern stand for each other in order: `((a|b) @def (#set! kind "x|y"))`.
+    """
+    patterns = []
+    for pattern in _PATTERN_START.split(query):
+        choices = [found[0].split("|") for found in _CHOICES.finditer(pattern)]
+        texts = _CHOICES.split(pattern)
+        for chosen in zip(*choices, strict=True) if choices else ((),):
+            patterns.append("".join(map("".join, zip_longest(texts, map(str.strip, chosen), fillvalue=""))))
+    return "\n".join(patterns)
+
+
+_PATTERN_START = re.compile(r"\n(?=[(\[])")
+_CHOICES = re.compile(r"\w+(?:\|\s*\w+)+")
 
 
 def _matches(query: Query, root: Node) -> list[Match]:
