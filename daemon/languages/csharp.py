@@ -28,28 +28,21 @@ if TYPE_CHECKING:
 
 
 CSHARP = """
-((class_declaration name: (_) @name body: (_) @body) @def (#set! kind "class"))
-((class_declaration name: (_) @name) @def (#set! kind "class"))
-((struct_declaration name: (_) @name body: (_) @body) @def (#set! kind "struct"))
-((struct_declaration name: (_) @name) @def (#set! kind "struct"))
-((interface_declaration|enum_declaration|record_declaration name: (_) @name body: (_) @body) @def
-  (#set! kind "interface|enum|record"))
-((record_declaration|delegate_declaration name: (_) @name) @def (#set! kind "record|type"))
-((method_declaration name: (_) @name body: (_) @body) @def (#set! kind "method"))
-((method_declaration name: (_) @name) @def (#set! kind "method"))
+((class_declaration|struct_declaration|interface_declaration|enum_declaration|record_declaration|
+  method_declaration|local_function_statement name: (_) @name body: (_)? @body) @def
+  (#set! kind "class|struct|interface|enum|record|method|function"))
+((delegate_declaration name: (_) @name) @def (#set! kind "type"))
 ((constructor_declaration name: (_) @name
     [(constructor_initializer) (block) (arrow_expression_clause)] @body) @def (#set! kind "method"))
 ((destructor_declaration "~" . name: (_) @head) @def (#set! kind "method") (#set! name "Finalize"))
 ((operator_declaration operator: _ @name body: (_) @body) @def (#set! kind "method"))
 ((conversion_operator_declaration body: (_) @body) @def (#set! kind "method") (#set! name "operator"))
-((indexer_declaration accessors: (_) @body) @def (#set! kind "property") (#set! name "this"))
-((indexer_declaration value: (_) @body) @def (#set! kind "property") (#set! name "this"))
-((property_declaration name: (_) @name accessors: (_) @body) @def (#set! kind "property"))
+((indexer_declaration [accessors: (_) value: (_)] @body) @def (#set! kind "property") (#set! name "this"))
+((property_declaration|event_declaration name: (_) @name accessors: (_) @body) @def
+  (#set! kind "property|event"))
 ((property_declaration name: (_) @name value: (_) @body) @def (#set! kind "property"))
-((event_declaration name: (_) @name accessors: (_) @body) @def (#set! kind "event"))
 ((event_field_declaration (variable_declaration (variable_declarator name: (_) @name))) @def
   (#set! kind "event"))
-((local_function_statement name: (_) @name body: (_) @body) @def (#set! kind "function"))
 ((field_declaration (modifier "const") (variable_declaration (variable_declarator name: (_) @name))) @def
   (#set! kind "constant"))
 ((field_declaration (modifier "static") (modifier "readonly")
@@ -129,7 +122,7 @@ class CsharpImports(ImportLookup):
 
     def clear(self) -> None:
         """Drop the contents of all project files."""
-        self.__dict__.pop("_roots", None)
+        super().clear()
         self._folders.sources.forget()
 
     def resolve(self, importer: str, imported: Import) -> str | None:

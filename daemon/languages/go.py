@@ -21,18 +21,14 @@ if TYPE_CHECKING:
 
 # The pattern uses no field for the names of a constant, because the grammar labels only the first as `name`.
 GO = """
-((function_declaration name: (identifier) @name body: (block) @body) @def (#set! kind "function"))
-((function_declaration name: (identifier) @name) @def (#set! kind "function"))
+((function_declaration name: (identifier) @name body: (block)? @body) @def (#set! kind "function"))
 ((method_declaration receiver: (parameter_list) @receiver name: (field_identifier) @name
-    body: (block) @body) @def (#set! kind "method"))
-((method_declaration receiver: (parameter_list) @receiver name: (field_identifier) @name) @def
-  (#set! kind "method"))
+    body: (block)? @body) @def (#set! kind "method"))
 ((type_spec name: (type_identifier) @name type: (struct_type (field_declaration_list) @body)) @def
   (#set! kind "struct"))
 ((type_spec name: (type_identifier) @name type: (interface_type)) @def (#set! kind "interface"))
-((type_spec name: (type_identifier) @name) @def (#set! kind "type"))
+((type_spec|type_alias name: (type_identifier) @name) @def (#set! kind "type"))
 ((type_spec type: (interface_type (method_elem name: (_) @name) @def)) (#set! kind "method"))
-((type_alias name: (type_identifier) @name) @def (#set! kind "type"))
 ((source_file (const_declaration (const_spec (identifier) @name) @def)) (#set! kind "constant"))
 ((source_file (var_declaration (var_spec (identifier) @name) @def)) (#set! kind "variable"))
 ((source_file (var_declaration (var_spec_list (var_spec (identifier) @name) @def)))
@@ -142,10 +138,6 @@ def package_name(path: str) -> str:
 
 class GoImports(ImportLookup):
     """Go: an import path below a module's path is a folder of that module."""
-
-    def clear(self) -> None:
-        """Drop the contents of all go.mod files."""
-        self.__dict__.pop("_modules", None)
 
     def resolve(self, importer: str, imported: Import) -> str | None:
         """Return a package's file named like it, else its first file that isn't a test, or None."""

@@ -29,11 +29,10 @@ if TYPE_CHECKING:
 
 
 JAVA = """
-((class_declaration|interface_declaration|annotation_type_declaration|enum_declaration|record_declaration|
-  constructor_declaration|compact_constructor_declaration|
-  method_declaration name: (_) @name body: (_) @body) @def
-  (#set! kind "class|interface|interface|enum|record|method|method|method"))
-((method_declaration|annotation_type_element_declaration name: (_) @name) @def (#set! kind "method"))
+((class_declaration|interface_declaration|annotation_type_declaration|enum_declaration|record_declaration
+  name: (_) @name body: (_) @body) @def (#set! kind "class|interface|interface|enum|record"))
+((constructor_declaration|compact_constructor_declaration|method_declaration|
+  annotation_type_element_declaration name: (_) @name body: (_)? @body) @def (#set! kind "method"))
 ((field_declaration [(modifiers "static" "final") (modifiers "final" "static")]
     declarator: (variable_declarator name: (_) @name)) @def (#set! kind "constant"))
 ((constant_declaration declarator: (variable_declarator name: (_) @name)) @def (#set! kind "constant"))

@@ -16,9 +16,8 @@ from .shared.source_text import lazy_pattern
 
 PHP = """
 ((class_declaration|interface_declaration|trait_declaration|enum_declaration|function_definition|
-  method_declaration name: (_) @name body: (_) @body) @def
+  method_declaration name: (_) @name body: (_)? @body) @def
   (#set! kind "class|interface|trait|enum|function|method"))
-((method_declaration name: (_) @name) @def (#set! kind "method"))
 ((const_declaration (const_element . (name) @name)) @def (#set! kind "constant"))
 ((function_call_expression function: (name) @when
     arguments: (arguments . (argument (string (string_content) @name)))) @def
@@ -26,10 +25,7 @@ PHP = """
 (attribute_list) @decorator
 (namespace_use_declaration (namespace_use_clause) @module)
 (namespace_use_declaration (namespace_name) @outer body: (namespace_use_group (namespace_use_clause) @module))
-(require_expression (_) @module)
-(require_once_expression (_) @module)
-(include_expression (_) @module)
-(include_once_expression (_) @module)
+(require_expression|require_once_expression|include_expression|include_once_expression (_) @module)
 """
 
 _NAME = "[(name) (qualified_name)]"
@@ -145,10 +141,6 @@ class PhpImports(ImportLookup):
 
     A specifier with an ending (`./lib/x.php`) is a path, any other a name: `App\Models\User`.
     """
-
-    def clear(self) -> None:
-        """Drop the contents of all composer.json files."""
-        self.__dict__.pop("_rules", None)
 
     def resolve(self, importer: str, imported: Import) -> str | None:
         """Return the path of the file that a specifier means, or None."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..core.relative_paths import ancestors, nearness, within
+from ..core.vocabulary import words
 from .shared.language import BoundName, DefinitionRules, ImportLookup, Language, key_of
 from .shared.link_rules import UNKNOWN_VALUE, LinkRules, NameLookup, Value, Values, What, external
 from .shared.records import LITERALS, Import
@@ -244,21 +245,7 @@ class PythonImports(ImportLookup):
         return [f"{top}/" for top in sorted(tops, key=lambda top: nearness(top, importer))]
 
 
-_ASIDE = frozenset(
-    {
-        "test",
-        "tests",
-        "testing",
-        "fixtures",
-        "testdata",
-        "example",
-        "examples",
-        "docs",
-        "vendor",
-        "_vendor",
-        "third_party",
-    }
-)
+_ASIDE = words("test tests testing fixtures testdata example examples docs vendor _vendor third_party")
 # A package precedes a module of the same name, as in the interpreter; stubs and Cython files replace either.
 _ENDINGS = ("/__init__.py", ".py", ".pyi", "/__init__.pyi", ".pyx")
 _COMPILED = (".c", ".cc", ".cpp", ".rs", ".so", ".pyd", ".f90")

@@ -15,15 +15,12 @@ if TYPE_CHECKING:
 
 
 RUST = """
-((function_item name: (_) @name body: (_) @body) @def (#set! kind "function"))
-((function_signature_item name: (_) @name) @def (#set! kind "function"))
 ((struct_item name: (_) @name body: (field_declaration_list) @body) @def (#set! kind "struct"))
-((struct_item name: (_) @name) @def (#set! kind "struct"))
-((union_item|enum_item|trait_item|mod_item name: (_) @name body: (_) @body) @def
-  (#set! kind "union|enum|trait|module"))
+((function_item|union_item|enum_item|trait_item|mod_item name: (_) @name body: (_) @body) @def
+  (#set! kind "function|union|enum|trait|module"))
 ((impl_item type: (_) @name body: (_) @body) @def (#set! kind "scope"))
-((type_item|associated_type|const_item|static_item name: (_) @name) @def
-  (#set! kind "type|type|constant|variable"))
+((struct_item|function_signature_item|type_item|associated_type|const_item|static_item name: (_) @name) @def
+  (#set! kind "struct|function|type|type|constant|variable"))
 ((macro_definition name: (_) @name @head) @def (#set! kind "macro"))
 (attribute_item) @decorator
 (use_declaration argument: (_) @tree)

@@ -26,22 +26,15 @@ _VALUES = """[
 _VARIABLES = "(var_definition pattern: (identifier) @name)"
 
 SCALA = f"""
-((class_definition name: (_) @name body: (_) @body) @def (#set! kind "class"))
-((class_definition name: (_) @name) @def (#set! kind "class"))
-((trait_definition name: (_) @name body: (_) @body) @def (#set! kind "trait"))
-((trait_definition name: (_) @name) @def (#set! kind "trait"))
-((object_definition name: (_) @name body: (_) @body) @def (#set! kind "object"))
-((object_definition name: (_) @name) @def (#set! kind "object"))
-((package_object|enum_definition name: (_) @name body: (_) @body) @def (#set! kind "object|enum"))
+((class_definition|trait_definition|object_definition|package_object|enum_definition|function_definition|
+  given_definition name: (_) @name body: (_)? @body) @def
+  (#set! kind "class|trait|object|object|enum|function|object"))
 ((extension_definition parameters: (parameters . (parameter type: (_) @path))) @def (#set! kind "scope"))
-((function_definition name: (_) @name body: (_) @body) @def (#set! kind "function"))
 ((function_declaration|type_definition name: (_) @name) @def (#set! kind "function|type"))
-((given_definition name: (_) @name body: (_) @body) @def (#set! kind "object"))
 ((compilation_unit {_VALUES} @def) (#set! kind "constant"))
 ((compilation_unit {_VARIABLES} @def) (#set! kind "variable"))
-((object_definition body: (template_body {_VALUES} @def)) (#set! kind "constant"))
+((object_definition|package_object body: (template_body {_VALUES} @def)) (#set! kind "constant"))
 ((object_definition body: (template_body {_VARIABLES} @def)) (#set! kind "variable"))
-((package_object body: (template_body {_VALUES} @def)) (#set! kind "constant"))
 (annotation) @decorator
 (import_declaration) @tree
 """

@@ -17,25 +17,21 @@ _NAMED = "name: (pattern bound_identifier: (_) @name)"
 
 # The grammar gives the field `name` also to returned and inherited types, so patterns for names are anchored.
 SWIFT = f"""
-((class_declaration declaration_kind: "class" . name: (_) @name {_BODY}) @def (#set! kind "class"))
-((class_declaration declaration_kind: "actor" . name: (_) @name {_BODY}) @def (#set! kind "class"))
-((class_declaration declaration_kind: "struct" . name: (_) @name {_BODY}) @def (#set! kind "struct"))
-((class_declaration declaration_kind: "enum" . name: (_) @name {_BODY}) @def (#set! kind "enum"))
+((class_declaration declaration_kind: "class|actor|struct|enum" . name: (_) @name {_BODY}) @def
+  (#set! kind "class|class|struct|enum"))
 ((class_declaration declaration_kind: "extension" . name: (_) @path {_BODY}) @def (#set! kind "scope"))
 ((protocol_declaration "protocol" . name: (_) @name body: (_) @body) @def (#set! kind "protocol"))
 ((function_declaration "func" . name: _ @name body: (_) @body) @def (#set! kind "function"))
 ((protocol_function_declaration "func" . name: _ @name) @def (#set! kind "function"))
-((init_declaration body: (_) @body) @def (#set! kind "method") (#set! name "init"))
-((init_declaration) @def (#set! kind "method") (#set! name "init"))
-((deinit_declaration body: (_) @body) @def (#set! kind "method") (#set! name "deinit"))
+((init_declaration|deinit_declaration body: (_)? @body) @def (#set! kind "method") (#set! name "init|deinit"))
 ((subscript_declaration (computed_property) @body) @def (#set! kind "method") (#set! name "subscript"))
 ((typealias_declaration "typealias" . name: (_) @name) @def (#set! kind "type"))
 ((associatedtype_declaration name: (_) @name) @def (#set! kind "type"))
 ((macro_declaration . (modifiers)? . "macro" . (simple_identifier) @name) @def (#set! kind "macro"))
 ((property_declaration {_NAMED} computed_value: (_) @body) @def (#set! kind "property"))
 ((protocol_property_declaration {_NAMED}) @def (#set! kind "property"))
-((source_file (property_declaration (value_binding_pattern "let") {_NAMED}) @def) (#set! kind "constant"))
-((source_file (property_declaration (value_binding_pattern "var") {_NAMED}) @def) (#set! kind "variable"))
+((source_file (property_declaration (value_binding_pattern "let|var") {_NAMED}) @def)
+  (#set! kind "constant|variable"))
 ((property_declaration (modifiers (property_modifier "static")) (value_binding_pattern "let") {_NAMED}) @def
   (#set! kind "constant"))
 (attribute) @decorator
@@ -107,10 +103,6 @@ class SwiftImports(ImportLookup):
 
     Without a manifest a module is a folder with its name that has sources, as in Xcode projects.
     """
-
-    def clear(self) -> None:
-        """Drop the contents of all manifests."""
-        self.__dict__.pop("_targets", None)
 
     def resolve(self, importer: str, imported: Import) -> str | None:
         """Return the module's file named like the imported name or the module, else its first file, or

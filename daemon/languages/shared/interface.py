@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from msgspec import Struct, field
-from msgspec.json import Decoder
+from msgspec.json import decode as decode_json
 from msgspec.json import encode as encode_json
 
 from .chains import parts_of
@@ -27,7 +27,7 @@ class LinkEvidence(NamedTuple):
     is_type: bool
 
 
-class FileInterface(Struct, frozen=True):
+class FileInterface(Struct, frozen=True, array_like=True):
     """The public facts of a file. References resolve alike through files with equal interfaces.
 
     `names` maps the qualified names of its definitions to their kinds. `bindings` and `exports` are those of
@@ -47,34 +47,12 @@ class FileInterface(Struct, frozen=True):
 
     def encode(self) -> bytes:
         """Encode the interface as bytes; equal interfaces give equal bytes."""
-        content = [
-            self.language,
-            self.package,
-            dict(self.names),
-            self.bindings,
-            self.exports,
-            dict(self.bases),
-            dict(self.types),
-        ]
-        return encode_json(content)
+        return encode_json(self)
 
     @classmethod
     def decode(cls, data: bytes) -> FileInterface:
         """Decode the bytes made by `encode`."""
-        return cls(*_DECODER.decode(data))
-
-
-_DECODER = Decoder(
-    tuple[
-        str,
-        str,
-        dict[str, str],
-        tuple[Binding, ...],
-        tuple[Export, ...],
-        dict[str, tuple[str, ...]],
-        dict[str, tuple[LinkEvidence, ...]],
-    ]
-)
+        return decode_json(data, type=cls)
 
 
 def interface_of(language: str, symbols: Sequence[Symbol], references: References) -> FileInterface:

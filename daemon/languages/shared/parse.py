@@ -152,13 +152,14 @@ def expanded(query: str) -> str:
 
     The alternatives of a pattern stand for each other in order: `((a|b) @def (#set! kind "x|y"))`.
     """
-    patterns = []
-    for pattern in _PATTERN_START.split(query):
-        choices = [found[0].split("|") for found in _CHOICES.finditer(pattern)]
-        texts = _CHOICES.split(pattern)
-        for chosen in zip(*choices, strict=True) if choices else ((),):
-            patterns.append("".join(map("".join, zip_longest(texts, map(str.strip, chosen), fillvalue=""))))
-    return "\n".join(patterns)
+    return "\n".join(each for pattern in _PATTERN_START.split(query) for each in _alternatives(pattern))
+
+
+def _alternatives(pattern: str) -> list[str]:
+    choices = [re.split(r"\|\s*", found[0]) for found in _CHOICES.finditer(pattern)]
+    chosen = zip(*choices, strict=True) if choices else [()]
+    texts = _CHOICES.split(pattern)
+    return ["".join(map("".join, zip_longest(texts, each, fillvalue=""))) for each in chosen]
 
 
 _PATTERN_START = re.compile(r"\n(?=[(\[])")
