@@ -23,7 +23,7 @@ from ..core import metric_history
 from ..core.errors import InvalidRequest, NewerVersion
 from ..core.quarantine import MARK, quarantine
 from ..core.state_folder import STATE_VERSION, VERSION_FILE, check_version
-from ..core.storage import SEAL, NewerDatabase, OtherVersion, check_database, open_reader
+from ..core.storage import NewerDatabase, OtherVersion, check_database, open_reader
 from ..core.system import System
 from ..embedding import embeddings
 from ..embedding.vector_file import check_vector_file
@@ -86,11 +86,11 @@ def check_state_files(state: str, system: System) -> Iterator[Finding]:
 def repair(state: str, finding: Finding, system: System) -> str:
     """Quarantine a damaged file, and return its new name. Needs the daemon's lock. Raises `OSError`.
 
-    The write-ahead log and the seal of a database are renamed with it.
+    The write-ahead log of a database is renamed with it.
     """
     path = os.path.join(state, finding.path)
     kept = quarantine(path, system)
-    for suffix in ("-wal", "-shm", "-journal", SEAL):
+    for suffix in ("-wal", "-shm", "-journal"):
         if finding.path.endswith((".sqlite", ".db")) and os.path.lexists(path + suffix):
             os.replace(path + suffix, os.path.join(os.path.dirname(path), kept + suffix))
     return kept
@@ -291,7 +291,7 @@ _KINDS = (
 
 _TEMPORARY = (
     "lock", "start.lock", "daemon.json", "foveal.log*", "*.tmp",
-    *(f"*{kind}{suffix}" for kind in (".sqlite", ".db") for suffix in ("-wal", "-shm", "-journal", SEAL)),
+    *(f"*{kind}{suffix}" for kind in (".sqlite", ".db") for suffix in ("-wal", "-shm", "-journal", "-seal")),
 )  # fmt: skip
 
 _FOLDERS = ("projects", "sessions", "tools", "embeddings", "hook-spool", "projects/*", "sessions/*",

@@ -450,7 +450,7 @@ class ModelCache:
     def close(self) -> None:
         """Close the file; the cache can't be used after that."""
         with self._lock:
-            close_database(self._database, self.path)
+            close_database(self._database)
 
     def _forget(self, size: int) -> int:
         """Delete the least recently used answers; return the size of the rest."""

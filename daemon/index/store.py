@@ -118,7 +118,7 @@ class Store:
 
     def close(self) -> None:
         """Close the database; this writes the write-ahead log into the file."""
-        close_database(self._db, self.path, derived=True)
+        close_database(self._db)
 
     @contextmanager
     def transaction(self) -> Iterator[int]:

@@ -59,7 +59,7 @@ def move_former(folder: str, system: System) -> None:
             opened = open_database(building, SCHEMA, VERSION, system)
             for path, copy in zip(former, (_copy_requests, _copy_timeline), strict=True):
                 _copy(path, opened.database, copy, system)
-            close_database(opened.database, building)
+            close_database(opened.database)
             os.replace(building, target)
             remove_database(building)
             system.fsync_folder(folder)
@@ -92,8 +92,8 @@ def _opened(path: str) -> Database:
     versions = {REQUESTS: (3, 2), TIMELINE: (1,)}[os.path.basename(path)]
     for version in versions[:-1]:
         with suppress(OtherVersion):
-            return open_reader(path, version, sealed=True)
-    return open_reader(path, versions[-1], sealed=True)
+            return open_reader(path, version)
+    return open_reader(path, versions[-1])
 
 
 def _copy_requests(former: Database, database: Database) -> None:

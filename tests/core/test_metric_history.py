@@ -23,7 +23,6 @@ from foveal.daemon.core.metric_history import (
     MetricHistory,
     Metrics,
     MetricSamples,
-    MetricsStatistics,
     Period,
     Quantiles,
     Sample,
@@ -197,8 +196,8 @@ async def test_damaged_file_begins_anew(tmp_path: Path) -> None:
 GAUGES = Gauges(files_pending=3, memory_bytes={"daemon": 5, "embedder": None})
 
 
-def sample(before: MetricsStatistics, metrics: Metrics) -> Sample:
-    return sample_between(before, metrics.statistics(), "2026-01-31T12:00:00.000Z", 10.0004, GAUGES)
+def sample(before: Metrics, metrics: Metrics) -> Sample:
+    return sample_between(before, metrics.copy(), "2026-01-31T12:00:00.000Z", 10.0004, GAUGES)
 
 
 def test_sample_counts_only_new_requests() -> None:
@@ -206,7 +205,7 @@ def test_sample_counts_only_new_requests() -> None:
     metrics.answered("Query", 400.0)
     metrics.failed("Query", "timeout")
     metrics.context_given(ContextFigures("sam", 900, 1000, cached=True))
-    before = metrics.statistics()
+    before = metrics.copy()
     metrics.answered("GetContext", 0.2)
     metrics.answered("GetContext", 0.2)
     metrics.answered("Ping", 0.05)
@@ -229,14 +228,14 @@ def test_sample_counts_only_new_requests() -> None:
 def test_sample_without_requests() -> None:
     metrics = Metrics()
     metrics.answered("GetContext", 1.0)
-    found = sample(metrics.statistics(), metrics)
+    found = sample(metrics.copy(), metrics)
     assert (found.requests, found.tokens, found.methods, found.tokens_by_agent) == (0, 0, {}, {})
     assert found.context == found.all == Quantiles(None, None, None)
 
 
 def test_tokens_of_many_agents_add_up() -> None:
     metrics = Metrics()
-    before = metrics.statistics()
+    before = metrics.copy()
     for number in range(AGENTS_MAX + 20):
         metrics.context_given(ContextFigures(f"agent {number:03}", 1 + number, 0))
     found = sample(before, metrics)
@@ -249,7 +248,7 @@ def test_tokens_of_many_agents_add_up() -> None:
 def test_tokens_of_a_returning_agent_are_counted() -> None:
     metrics = Metrics()
     metrics.context_given(ContextFigures("first", 1000, 0))
-    before = metrics.statistics()
+    before = metrics.copy()
     for number in range(AGENTS_MAX):
         metrics.context_given(ContextFigures(f"agent {number}", 1, 0))
     metrics.context_given(ContextFigures("first", 70, 0))
@@ -260,11 +259,11 @@ def test_tokens_of_a_returning_agent_are_counted() -> None:
 
 def test_a_sample_has_the_fields_of_the_protocol() -> None:
     metrics = Metrics()
-    before = metrics.statistics()
+    before = metrics.copy()
     metrics.answered("GetContext", 0.2)
     metrics.context_given(ContextFigures("sam", 10, 20))
     gauges = Gauges(1, 2, 3, 4, {"daemon": 5, "indexer": 6, "embedder": None})
-    sample = sample_between(before, metrics.statistics(), "2026-01-31T12:00:00.000Z", 10.0, gauges)
+    sample = sample_between(before, metrics.copy(), "2026-01-31T12:00:00.000Z", 10.0, gauges)
     found = msgspec.to_builtins(history_reply(MetricSamples("hour", 10.0, (sample, sample))))
     assert set(found) == documented_fields(PROTOCOL.partition("`history` of GetMetrics is ")[2])
     [first, _] = found["samples"]

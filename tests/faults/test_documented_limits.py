@@ -48,7 +48,6 @@ PHRASES = (
     f"{session_store.MAX_SESSIONS:,} on disk, fewer in memory",
     f"parts of {pool_file.ROTATE_BYTES // 1_000_000} MB",
     f"cut to {storage.WAL_BYTES // MB} MB at a checkpoint",
-    f"CRC-32 of a database of up to {storage.SEALED_BYTES // MB} MB",
     f"{responder.WINDOWS_MAX:,}; {payloads.EVENTS_MAX:,}; {spool.MAX_FILES} files of {spool.MAX_BYTES // MB} MB",
     f"{hot_files.BUFFERS_MAX} a project, {hot_files.BUFFER_CHARACTERS // 1_000_000} million characters each",
     f"{symbol_cache.SYMBOLS_MAX:,} definitions of about 350 bytes",
