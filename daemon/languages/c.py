@@ -127,7 +127,7 @@ _DECLARATOR = """[
 
 _INCLUDED = """
 ((preproc_include path: [(string_literal) (system_lib_string)] @module)
-  (#set! fact "binding") (#set! imported "*") (#set! bound "*"))
+  (#set! imported "*") (#set! bound "*"))
 """
 
 C_FACTS = f"""
@@ -148,6 +148,11 @@ _CPP_DECLARATOR = (
 
 _CPP_TYPE = "[(type_identifier) (qualified_identifier) (template_type) (struct_specifier !body)]"
 
+_VARIABLE = """[
+    (identifier) @variable
+    (pointer_declarator declarator: (identifier) @variable)
+    (reference_declarator (identifier) @variable)]"""
+
 CPP_FACTS = f"""
 {_INCLUDED}
 (parameter_declaration|optional_parameter_declaration type: {_CPP_TYPE} @type declarator: {_CPP_DECLARATOR})
@@ -156,23 +161,12 @@ CPP_FACTS = f"""
 (declaration type: {_CPP_TYPE} @type declarator: {_CPP_DECLARATOR})
 (declaration type: [(primitive_type) (sized_type_specifier)] declarator: {_CPP_DECLARATOR})
 (declaration type: (placeholder_type_specifier) declarator: (init_declarator
-    declarator: [
-      (identifier) @variable
-      (pointer_declarator declarator: (identifier) @variable)
-      (reference_declarator (identifier) @variable)]
+    declarator: {_VARIABLE}
     value: [(call_expression) (new_expression) (field_expression) (identifier)] @value))
-(field_declaration type: {_CPP_TYPE} @type declarator: [
-    (field_identifier) @variable
-    (pointer_declarator declarator: (field_identifier) @variable)
-    (reference_declarator (field_identifier) @variable)])
-(for_range_loop type: {_CPP_TYPE} @type declarator: [
-    (identifier) @variable
-    (pointer_declarator declarator: (identifier) @variable)
-    (reference_declarator (identifier) @variable)])
-((for_range_loop type: (placeholder_type_specifier) declarator: [
-    (identifier) @variable
-    (pointer_declarator declarator: (identifier) @variable)
-    (reference_declarator (identifier) @variable)]
+(field_declaration type: {_CPP_TYPE} @type
+    declarator: {_VARIABLE.replace("(identifier)", "(field_identifier)")})
+(for_range_loop type: {_CPP_TYPE} @type declarator: {_VARIABLE})
+((for_range_loop type: (placeholder_type_specifier) declarator: {_VARIABLE}
     right: [(call_expression) (field_expression) (identifier)] @value) (#set! element "yes"))
 (translation_unit|preproc_ifdef (namespace_definition name: (_) @package))
 """

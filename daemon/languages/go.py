@@ -72,25 +72,6 @@ GO_REFERENCES = f"""
 
 _LEFT = "left: (expression_list . (identifier) @variable)"
 _ONE = "(parameter_declaration name: (identifier) @variable type: (_) @type)"
-_PARAMETERS = f"""[
-  (function_declaration parameters: (parameter_list {_ONE}))
-  (function_declaration result: (parameter_list {_ONE}))
-  (method_declaration receiver: (parameter_list {_ONE}))
-  (method_declaration parameters: (parameter_list {_ONE}))
-  (method_declaration result: (parameter_list {_ONE}))
-  (func_literal parameters: (parameter_list {_ONE}))
-]"""
-_RESULTS = """[
-  (function_declaration result: (parameter_list . (parameter_declaration type: (_) @type)))
-  (function_declaration result: [(type_identifier) (qualified_type) (generic_type) (pointer_type)
-    (slice_type) (map_type)] @type)
-  (method_declaration result: (parameter_list . (parameter_declaration type: (_) @type)))
-  (method_declaration result: [(type_identifier) (qualified_type) (generic_type) (pointer_type)
-    (slice_type) (map_type)] @type)
-  (method_elem result: (parameter_list . (parameter_declaration type: (_) @type)))
-  (method_elem result: [(type_identifier) (qualified_type) (generic_type) (pointer_type)
-    (slice_type) (map_type)] @type)
-]"""
 
 # A call that returns several values counts as its first value. A type is an argument of `new` or `make` only.
 GO_FACTS = f"""
@@ -98,8 +79,13 @@ GO_FACTS = f"""
 ((import_spec !name path: (_) @module) (#set! last "yes"))
 (import_spec name: (package_identifier) @bound path: (_) @module)
 ((import_spec name: (dot) path: (_) @module) (#set! bound "*"))
-{_PARAMETERS}
-{_RESULTS}
+(function_declaration|method_declaration|func_literal parameters: (parameter_list {_ONE}))
+(function_declaration|method_declaration result: (parameter_list {_ONE}))
+(method_declaration receiver: (parameter_list {_ONE}))
+(function_declaration|method_declaration|method_elem
+  result: (parameter_list . (parameter_declaration type: (_) @type)))
+(function_declaration|method_declaration|method_elem result: [
+  (type_identifier) (qualified_type) (generic_type) (pointer_type) (slice_type) (map_type)] @type)
 ((type_spec {_FIELDS} (field_declaration name: (_) @variable type: (_) @type)))))
 (variadic_parameter_declaration name: (identifier) @variable)
 (var_spec name: (identifier) @variable type: (_) @type)
@@ -114,7 +100,7 @@ GO_FACTS = f"""
 (short_var_declaration left: (expression_list "," . (identifier) @variable))
 (range_clause left: (expression_list . (identifier) @variable))
 ((range_clause left: (expression_list (_) . "," . (identifier) @variable) right: (_) @value)
-  (#set! fact "type") (#set! element "yes"))
+  (#set! element "yes"))
 (type_switch_statement alias: (expression_list (identifier) @variable))
 (receive_statement left: (expression_list (identifier) @variable))
 """

@@ -75,8 +75,6 @@ _LOCAL = """[
   (instanceof_expression right: (_) @type name: (_) @variable)
   (type_pattern (_) @type (identifier) @variable)
   (catch_formal_parameter (catch_type . (_) @type .) name: (_) @variable)
-  (field_declaration type: (_) @type declarator: (variable_declarator name: (_) @variable))
-  (constant_declaration type: (_) @type declarator: (variable_declarator name: (_) @variable))
   (local_variable_declaration type: (_) @type declarator: (variable_declarator name: (_) @variable !value))
   (local_variable_declaration type: (_) @type
     declarator: (variable_declarator name: (_) @variable value: (_) @value))
@@ -94,6 +92,7 @@ JAVA_FACTS = f"""
 ((method_invocation object: (_) @first name: (_) @last) (#set! fact "call"))
 ((method_invocation !object name: (_) @last) (#set! fact "call"))
 {_LOCAL}
+(field_declaration|constant_declaration type: (_) @type declarator: (variable_declarator name: (_) @variable))
 {_UNKNOWN}
 ((enhanced_for_statement type: (_) @type name: (_) @variable value: (_) @value) (#set! element "yes"))
 (method_declaration|annotation_type_element_declaration type: (_) @type)

@@ -78,7 +78,7 @@ PHP_FACTS = f"""
     (qualified_name (name) @imported) @module] alias: (name) @bound)))
 (property_declaration type: {_TYPE} @type (property_element name: (variable_name (name) @variable)))
 ((property_promotion_parameter type: {_TYPE} @type name: (variable_name (name) @variable))
-  (#set! fact "type") (#set! prefix "$this."))
+  (#set! prefix "$this."))
 (property_promotion_parameter|simple_parameter type: {_TYPE} @type name: (variable_name) @variable)
 (simple_parameter|variadic_parameter name: (variable_name) @variable)
 (assignment_expression left: (variable_name) @variable right: {_VALUE} @value)

@@ -24,14 +24,10 @@ PYTHON = """
   (#set! kind "type"))
 ((module (expression_statement (assignment left: [
   (identifier) @name (pattern_list (identifier) @name)])) @def) (#set! kind "variable"))
-((module (if_statement (block (expression_statement (assignment left: (identifier) @name)) @def)))
-  (#set! kind "variable"))
-((module (if_statement (_ (block (expression_statement (assignment left: (identifier) @name)) @def))))
-  (#set! kind "variable"))
-((module (try_statement (block (expression_statement (assignment left: (identifier) @name)) @def)))
-  (#set! kind "variable"))
-((module (try_statement (_ (block (expression_statement (assignment left: (identifier) @name)) @def))))
-  (#set! kind "variable"))
+((module (if_statement|try_statement (block (expression_statement
+    (assignment left: (identifier) @name)) @def))) (#set! kind "variable"))
+((module (if_statement|try_statement (_ (block (expression_statement
+    (assignment left: (identifier) @name)) @def)))) (#set! kind "variable"))
 (decorator) @decorator
 (import_statement name: [(dotted_name) @module (aliased_import name: (dotted_name) @module)])
 (import_from_statement module_name: (_) @module (wildcard_import))
@@ -71,7 +67,7 @@ _CHOICES = """[
 PYTHON_FACTS = f"""
 ((import_statement name: (dotted_name) @module) (#set! root "yes"))
 ((import_statement name: (aliased_import name: (dotted_name) @module alias: (identifier) @bound))
-  (#set! fact "binding") (#set! imported "*"))
+  (#set! imported "*"))
 (import_from_statement module_name: (_) @module name: (dotted_name) @imported)
 (import_from_statement module_name: (_) @module
     name: (aliased_import name: (dotted_name) @imported alias: (identifier) @bound))

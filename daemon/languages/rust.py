@@ -79,21 +79,9 @@ _ATTRIBUTES = (
 )
 _PATTERNS = """[
   (tuple_struct_pattern type: (_) (identifier) @variable)
-  (tuple_pattern (identifier) @variable)
-  (slice_pattern (identifier) @variable)
   (field_pattern pattern: (identifier) @variable)
   (field_pattern name: (shorthand_field_identifier) @variable)
-  (reference_pattern (identifier) @variable)
-  (ref_pattern (identifier) @variable)
-  (mut_pattern (identifier) @variable)
   (captured_pattern . (identifier) @variable)
-  (closure_parameters (identifier) @variable)
-]"""
-_VALUES = """[
-  (source_file (const_item name: (_) @variable type: (_) @type))
-  (source_file (static_item name: (_) @variable type: (_) @type))
-  (block (const_item name: (_) @variable type: (_) @type))
-  (block (static_item name: (_) @variable type: (_) @type))
 ]"""
 
 # A pattern `Some(x)` or `Ok(x)` counts as its content, because these wrappers are also dropped from types.
@@ -109,9 +97,12 @@ RUST_FACTS = f"""
   (#set! fact "decorate") (#set! unless "{_ATTRIBUTES}"))
 (parameter pattern: (identifier) @variable type: (_) @type)
 {_PATTERNS}
+(tuple_pattern|slice_pattern|reference_pattern|ref_pattern|mut_pattern|closure_parameters
+  (identifier) @variable)
 (function_item|function_signature_item return_type: (_) @type)
 (struct_item body: (field_declaration_list (field_declaration name: (_) @variable type: (_) @type)))
-{_VALUES}
+(source_file (const_item|static_item name: (_) @variable type: (_) @type))
+(block (const_item|static_item name: (_) @variable type: (_) @type))
 (let_declaration pattern: (identifier) @variable type: (_) @type)
 (let_declaration pattern: (identifier) @variable !type value: (_) @value)
 (let_declaration pattern: (identifier) @variable !type !value)

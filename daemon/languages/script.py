@@ -35,16 +35,12 @@ _SCRIPT = f"""
 ((class_body (method_definition name: (_) @name body: (_) @body) @def) (#set! kind "method"))
 ((variable_declarator name: (identifier) @name value: {_FUNCTION_VALUES}) @def (#set! kind "function"))
 ((variable_declarator name: (identifier) @name value: (class body: (_) @body)) @def (#set! kind "class"))
-((program [(lexical_declaration (variable_declarator name: (identifier) @name) @def)
-           (variable_declaration (variable_declarator name: (identifier) @name) @def)])
+((program (lexical_declaration|variable_declaration (variable_declarator name: (identifier) @name) @def))
   (#set! kind "variable"))
-((export_statement [
-    (lexical_declaration (variable_declarator name: [
-      (identifier) @name
-      (object_pattern (shorthand_property_identifier_pattern) @name)
-      (object_pattern (pair_pattern value: (identifier) @name))]) @def)
-    (variable_declaration (variable_declarator name: (identifier) @name) @def)])
-  (#set! kind "variable"))
+((export_statement (lexical_declaration|variable_declaration (variable_declarator name: [
+    (identifier) @name
+    (object_pattern (shorthand_property_identifier_pattern) @name)
+    (object_pattern (pair_pattern value: (identifier) @name))]) @def)) (#set! kind "variable"))
 ((export_statement value: {_FUNCTION_VALUES}) @def (#set! kind "function") (#set! name "default"))
 ((export_statement value: (class body: (_) @body)) @def (#set! kind "class") (#set! name "default"))
 ((export_statement value: [(object) (array) (call_expression)]) @def
@@ -75,9 +71,8 @@ TYPESCRIPT = f"""{_SCRIPT}
   (#set! kind "class|interface|enum"))
 ((type_alias_declaration name: (_) @name) @def (#set! kind "type"))
 ((internal_module|module name: (_) @name body: (_) @body) @def (#set! kind "namespace"))
-((ambient_declaration [(lexical_declaration (variable_declarator name: (identifier) @name) @def)
-                       (variable_declaration (variable_declarator name: (identifier) @name) @def)])
-  (#set! kind "variable"))
+((ambient_declaration (lexical_declaration|variable_declaration (variable_declarator
+    name: (identifier) @name) @def)) (#set! kind "variable"))
 (import_require_clause source: (string) @module)
 """
 
@@ -139,7 +134,7 @@ _SCRIPT_FACTS = f"""
 (import_statement (import_clause (named_imports (import_specifier name: (_) @imported alias: (_) @bound)))
     source: (string) @module)
 ((import_statement (import_clause (namespace_import (identifier) @bound)) source: (string) @module)
-  (#set! fact "binding") (#set! imported "*"))
+  (#set! imported "*"))
 ((variable_declarator name: (identifier) @bound value: (call_expression function: (identifier) @when
     arguments: (arguments . (string) @module))) (#set! when "require") (#set! imported "*"))
 ((variable_declarator name: (identifier) @bound value: (member_expression
@@ -225,23 +220,18 @@ TYPESCRIPT_FACTS = f"""{_SCRIPT_FACTS}
 (variable_declarator name: (identifier) @variable !type value: (_) @value)
 (variable_declarator name: (identifier) @variable type: (type_annotation) @type)
 (variable_declarator name: (identifier) @variable value: (as_expression (_) . (_) @type))
-[(required_parameter pattern: (identifier) @variable type: (type_annotation) @type)
-  (optional_parameter pattern: (identifier) @variable type: (type_annotation) @type)]
-[(required_parameter pattern: (identifier) @variable !type)
-  (optional_parameter pattern: (identifier) @variable !type)
-  (required_parameter pattern: (object_pattern (shorthand_property_identifier_pattern) @variable))
+(required_parameter|optional_parameter pattern: (identifier) @variable type: (type_annotation) @type)
+(required_parameter|optional_parameter pattern: (identifier) @variable !type)
+[(required_parameter pattern: (object_pattern (shorthand_property_identifier_pattern) @variable))
   (required_parameter pattern: (rest_pattern (identifier) @variable))]
 ((required_parameter (accessibility_modifier) pattern: (identifier) @variable type: (type_annotation) @type)
-  (#set! fact "type") (#set! prefix "this."))
+  (#set! prefix "this."))
 (public_field_definition name: (_) @variable type: (type_annotation) @type)
 (public_field_definition name: (_) @variable !type value: (_) @value)
 (property_signature name: (_) @variable type: (type_annotation) @type)
-[(function_declaration return_type: (type_annotation) @type)
-  (function_signature return_type: (type_annotation) @type)
-  (method_definition return_type: (type_annotation) @type)
-  (method_signature return_type: (type_annotation) @type)
-  (abstract_method_signature return_type: (type_annotation) @type)
-  (variable_declarator value: (arrow_function return_type: (type_annotation) @type))]
+(function_declaration|function_signature|method_definition|method_signature|abstract_method_signature
+  return_type: (type_annotation) @type)
+(variable_declarator value: (arrow_function return_type: (type_annotation) @type))
 """
 
 
