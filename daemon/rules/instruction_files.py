@@ -21,7 +21,6 @@ from ..core.confined_folder import (
     ConfinedReader,
     ReadFile,
     RefusedError,
-    digest_now,
 )
 from ..core.globs import anchored_globs, compile_glob, escape_glob, rebase_glob
 from ..core.system import Stamp, System, stamps_hold
@@ -63,18 +62,15 @@ class RuleSet(Struct, frozen=True, eq=False):
     warnings: tuple[str, ...]
     probes: tuple[tuple[str, Stamp | None], ...]
     sources: frozenset[str]
-    racy: tuple[tuple[str, bytes], ...] = ()
-    """Digests of the probes modified less than `RACY_NS` before they were read: a later change may leave
-    their stamps unchanged."""
     lasting: bool = True
-    """False if something could not be read for a temporary reason (see `System`): no stamp changes when it
-    becomes readable, so the rules must be read again."""
+    """False if something could not be read for a temporary reason (see `System`), or was modified just
+    before: no stamp may tell a change, so the rules must be read again."""
 
     texts: tuple[tuple[str, Stamp | None], ...] = ()
     """The `probes` of `sources`."""
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether items, warnings, probes and sources are equal; `racy` and `lasting` don't count."""
+        """Tell whether items, warnings, probes and sources are equal; `lasting` doesn't count."""
         return isinstance(other, RuleSet) and self._content() == other._content()
 
     def __hash__(self) -> int:
@@ -85,21 +81,12 @@ class RuleSet(Struct, frozen=True, eq=False):
 
     def unchanged(self, system: System) -> bool:
         """Tell whether discovery would give the same rules again for the same names, by a stat for each
-        probe.
-
-        Files in `racy` are read again.
-        """
-        return (
-            self.lasting
-            and stamps_hold(system.lstat, self.probes)
-            and all(digest_now(system, path) == digest for path, digest in self.racy)
-        )
+        probe."""
+        return self.lasting and stamps_hold(system.lstat, self.probes)
 
     def texts_unchanged(self, system: System) -> bool:
         """Tell whether the texts are still those on disk; new files are not noticed."""
-        if not self.lasting or not stamps_hold(system.lstat, self.texts):
-            return False
-        return not self.racy or all(digest_now(system, path) == digest for path, digest in self.racy)
+        return self.lasting and stamps_hold(system.lstat, self.texts)
 
 
 def discover(
@@ -219,7 +206,6 @@ class _Discovery:
             tuple(warnings),
             probes,
             sources,
-            tuple(sorted(self._reader.racy.items())),
             lasting=self._reader.lasting,
             texts=tuple(probe for probe in probes if probe[0] in sources),
         )

@@ -102,7 +102,7 @@ class Items:
         if not servers.settled or not stamps_hold(self._system.stat, servers.stamps):
             return False
         rules = known.rules
-        if not due and rules.lasting and not rules.racy:
+        if not due and rules.lasting:
             return not project.instructions.stale and stamps_hold(self._system.lstat, rules.texts)
         if not project.instructions.hold(due=due):
             return False

@@ -130,17 +130,10 @@ def _types(symbols: Sequence[Symbol], facts: Iterable[TypeFact]) -> dict[str, tu
                     inlined = _inlined(evidence, known if callable_ else {}, INLINE_MAX)
                     if inlined is not None:
                         chosen[inlined] = None
-    return {
-        key: told
-        for key, chosen in sorted(found.items())
-        if 0 < len(told := _declared(chosen)) <= ALTERNATIVES_MAX
-    }
-
-
-def _declared(evidence: Iterable[LinkEvidence]) -> tuple[LinkEvidence, ...]:
-    """Return the declared types if there are any, else all evidence: a declaration covers every value."""
-    found = tuple(evidence)
-    return tuple(each for each in found if each.is_type) or found
+    # A declaration covers every value.
+    declared = {key: tuple(each for each in chosen if each.is_type) for key, chosen in found.items()}
+    told = {key: declared[key] or tuple(chosen) for key, chosen in sorted(found.items())}
+    return {key: evidence for key, evidence in told.items() if 0 < len(evidence) <= ALTERNATIVES_MAX}
 
 
 _CALLABLE = frozenset({"function", "method", "macro", "constant", "variable", "prototype"})

@@ -338,7 +338,7 @@ def split_points(cursor: TreeCursor, source: bytes) -> tuple[SplitPoint, ...]:
             end_row, end_column = node.end_point
             # Some nodes, such as a directive of the C preprocessor, span their line's end.
             busy = max(busy, end_row - (end_column == 0))
-            if is_first_of_line and _belongs_below(node.type):
+            if is_first_of_line and ("comment" in node.type or node.type in _ATTACHED):
                 attached = busy + 1 + source.startswith(b"/**", node.start_byte)
     return tuple(points)
 
@@ -346,8 +346,4 @@ def split_points(cursor: TreeCursor, source: bytes) -> tuple[SplitPoint, ...]:
 _ATTACHED = frozenset(
     {"decorator", "attribute", "attribute_item", "attribute_list", "annotation", "access_specifier"}
 )
-
-
-def _belongs_below(kind: str) -> bool:
-    """Return whether a node of this kind belongs to the node on the next line."""
-    return "comment" in kind or kind in _ATTACHED
+"""Kinds of nodes that belong to the node on the next line, as comments do."""
