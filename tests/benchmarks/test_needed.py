@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from foveal.benchmarks.needed.judge import File, Shown, judge, shows, shows_body
+from foveal.benchmarks.needed.judge import File, Shown, judge, shows
 from foveal.benchmarks.needed.measuring import BM25, DEFINITIONS, HITS, OURS, Options, measure
 from foveal.benchmarks.needed.projects import CodeBase, definitions, provide
 from foveal.benchmarks.needed.scoring import score
@@ -69,13 +69,6 @@ def test_numbered_rows_show_the_lines_of_their_numbers() -> None:
     assert seen(fenced("16  def vat(amount)\n        # Return")) == ["vat"]
     assert seen(fenced(" 2  def vat(amount)")) == ["vat"]  # within the reach of decorators
     assert seen(fenced("19  def vat(amount)")) == []
-
-
-def test_a_definition_counts_by_half_of_its_lines() -> None:
-    assert seen(fenced("18      total = Tax().of(amount)\n19      return math.floor(total)")) == ["vat"]
-    assert seen(fenced("19      return math.floor(total)")) == []
-    assert shows_body(look(fenced(SOURCE)), FILE, "vat")
-    assert not shows_body(look(fenced("17  def vat(amount)")), FILE, "vat")
 
 
 @pytest.fixture

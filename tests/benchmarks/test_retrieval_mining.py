@@ -7,7 +7,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from foveal.benchmarks.retrieval.messages import fixed_issues
 from foveal.benchmarks.retrieval.mining import (
     Question,
     mine_commits,
@@ -113,21 +112,3 @@ def test_each_half_has_languages_of_its_own_and_languages_of_both() -> None:
     assert tune - held_out
     assert held_out - tune
     assert len(tune | held_out) >= 7
-
-
-@pytest.mark.parametrize(
-    ("message", "expected"),
-    [
-        ("Keep it (fixes #12)", [12]),
-        ("Closes: #12, resolves GH-13", [12, 13]),
-        ("[Fix #12] Keep it", [12]),
-        ("Fix: issue 12 it moves", [12]),
-        ("Fixes https://github.com/ann/shop/issues/12", [12]),
-        ("Fixes https://github.com/bob/mill/issues/12", []),
-        ("Keep it (#12)", []),
-        ("See #12, a prefix #13", []),
-        ("<!-- Fixes #12 -->", []),
-    ],
-)
-def test_fixed_issues(message: str, expected: list[int]) -> None:
-    assert fixed_issues(message, "ann/shop") == expected

@@ -13,15 +13,6 @@ from foveal.daemon.core.metric_history import (
 )
 
 
-def test_a_histogram_counts_each_value_once_with_inclusive_upper_bounds() -> None:
-    histogram = Histogram.of((1.0, 10.0))
-    for value in (0.0, 1.0, 1.1, 10.0, 11.0, 1e9):
-        histogram.observe(value)
-    assert histogram.counts == [2, 2, 2]
-    assert histogram.count == 6
-    assert histogram.sum == pytest.approx(1e9 + 23.1)
-
-
 @pytest.mark.parametrize(
     ("values", "share", "expected"),
     [

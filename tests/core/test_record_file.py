@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,11 +38,6 @@ def file(path: Path) -> Iterator[RecordFile]:
     add(file, "a")
     yield file
     file.close()
-
-
-def test_folder_and_file_are_private(file: RecordFile, path: Path) -> None:
-    modes = [stat.S_IMODE(os.stat(each).st_mode) for each in (path, path.parent)]
-    assert modes == [0o600, 0o700]
 
 
 def test_a_failed_write_is_undone_and_raised(file: RecordFile) -> None:

@@ -20,7 +20,6 @@ from foveal.daemon.core.storage import (
     check_database,
     close_database,
     damage_raised,
-    database_bytes,
     may_pass,
     open_database,
     open_reader,
@@ -43,13 +42,6 @@ def names(database: Database) -> list[str]:
 def make(path: Path, *things: str, version: int = 1) -> None:
     database, _ = open_at(path, version)
     database.executemany("INSERT INTO things VALUES (?)", [(thing,) for thing in things])
-    database.close()
-
-
-def test_database_keeps_its_content(tmp_path: Path) -> None:
-    make(tmp_path / "db", "a", "b")
-    database, replaced = open_at(tmp_path / "db")
-    assert (names(database), replaced) == (["a", "b"], "")
     database.close()
 
 
@@ -223,16 +215,6 @@ def test_damage_of_any_kind_is_quarantined_and_an_empty_database_begun(
     opened.database.close()
 
 
-def test_a_file_format_that_sqlite_does_not_know_is_damage(tmp_path: Path) -> None:
-    fill(tmp_path / "db")
-    data = bytearray((tmp_path / "db").read_bytes())
-    data[44:48] = b"\x00\x00\x00\x09"  # the number of the schema's format
-    (tmp_path / "db").write_bytes(data)
-    opened = open_database(str(tmp_path / "db"), ROWS, 1, System())
-    assert "unsupported file format" in opened.replaced
-    opened.database.close()
-
-
 def test_error_of_the_first_read_is_damage(tmp_path: Path) -> None:
     fill(tmp_path / "db")
 
@@ -297,24 +279,6 @@ def test_a_lock_and_a_disk_that_fails_are_no_damage(name: str, passes: bool) -> 
     assert may_pass(error) is passes
 
 
-def test_errors_that_pass_are_told_from_damage() -> None:
-    passing = OperationalError("database is locked")
-    passing.sqlite_errorcode = sqlite3.SQLITE_BUSY
-    assert may_pass(passing)
-    assert may_pass(OSError())
-    assert may_pass(MemoryError())
-    assert may_pass(sqlite3.ProgrammingError("Cannot operate on a closed database."))
-    missing = OperationalError("no such column: x")
-    missing.sqlite_errorcode = sqlite3.SQLITE_ERROR
-    for error in (
-        missing,
-        OperationalError("Could not decode to UTF-8 column"),
-        AssertionError(),
-        TypeError(),
-    ):
-        assert not may_pass(error)
-
-
 # Transactions
 
 
@@ -357,15 +321,6 @@ def test_a_commit_that_fails_is_undone(tmp_path: Path) -> None:
     database.close()
 
 
-def test_an_error_that_is_not_the_databases_undoes_too(tmp_path: Path) -> None:
-    database, _ = open_at(tmp_path / "db")
-    with pytest.raises(TypeError):
-        insert(database, "a", then=5)  # type: ignore[arg-type]  # no statement
-    assert names(database) == []
-    assert not database.in_transaction
-    database.close()
-
-
 # Readers
 
 
@@ -381,13 +336,6 @@ def test_a_reader_reads_beside_a_writer_and_can_not_write(tmp_path: Path) -> Non
         reader.execute("DELETE FROM things")
     reader.close()
     writer.close()
-
-
-def test_a_reader_needs_no_writer(tmp_path: Path) -> None:
-    make(tmp_path / "db", "a")
-    reader = open_reader(str(tmp_path / "db"), 1)
-    assert names(reader) == ["a"]
-    reader.close()
 
 
 def test_the_log_is_cut_after_a_burst_of_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -418,13 +366,3 @@ def test_a_reader_of_what_is_missing_or_of_another_version_is_refused(tmp_path: 
     make(tmp_path / "db")
     with pytest.raises(DatabaseError, match="schema version is 1, this program's 2"):
         open_reader(str(tmp_path / "db"), 2)
-
-
-def test_the_size_counts_the_log(tmp_path: Path) -> None:
-    assert database_bytes(str(tmp_path / "db")) == 0
-    database, _ = open_at(tmp_path / "db")
-    database.execute("INSERT INTO things VALUES ('a')")
-    sizes = [(tmp_path / name).stat().st_size for name in ("db", "db-wal")]
-    assert all(sizes)
-    assert database_bytes(str(tmp_path / "db")) == sum(sizes)
-    database.close()
