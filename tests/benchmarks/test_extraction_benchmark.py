@@ -68,8 +68,3 @@ def test_filler_holds_nothing(before: dict[str, object], tmp_path: Path) -> None
     path.write_text(f'{first}{{"filler": 50}}\n', "utf-8")
     assert len(list(transcript_lines(path))) > 50
     assert findings_in(path) == []
-
-
-def test_filler_of_no_format() -> None:
-    with pytest.raises(ValueError, match="no known format"):
-        list(filler_lines("{}", 1))

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 from foveal.benchmarks import corpus
 from foveal.benchmarks.__main__ import BENCHMARKS, WHOLE_RUN, main
-from foveal.benchmarks.echo import echoing
-from foveal.benchmarks.machine import Machine
 from foveal.benchmarks.statistics import Measure, table
 
 
@@ -44,12 +42,6 @@ def test_a_part_of_a_code_base_begins_with_its_own_python_files(tmp_path: Path) 
         assert {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()} == expected
 
 
-def test_the_echo_answers_each_request_with_so_many_bytes(tmp_path: Path) -> None:
-    with echoing(str(tmp_path / "echo.sock"), b"request", 200_000) as ask:
-        for _ in range(3):
-            ask()
-
-
 def test_the_table_says_a_line_beside_its_baseline() -> None:
     bare = Measure("bare", samples=[1.0, 1.0, 4.0])
     ours = Measure("ours", samples=[4.0], target=3.0, baseline=bare, memory_mb=51.5, note="why")
@@ -61,8 +53,3 @@ def test_the_table_says_a_line_beside_its_baseline() -> None:
         "| bare |  | 1.00 |  |  | 1.00 | 4.00 | 4.00 | ms | 3 |  |",
     ]
     assert Measure("ours", samples=[1.0], baseline=Measure("never run")).ratio is None
-
-
-def test_a_busy_machine_is_warned_of() -> None:
-    assert not Machine("2 cores", "2026-01-01", (1.0, 3.0, 3.0)).warning
-    assert "1.1" in Machine("2 cores", "2026-01-01", (1.1, 0.0, 0.0)).warning
