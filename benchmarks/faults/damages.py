@@ -73,7 +73,6 @@ WAYS: Mapping[str, Damage] = {
     "garbage behind": damaging.garbage_behind,
     "other content": damaging.another_content,
     "schema edited": damaging.schema_edited,
-    "types swapped": damaging.types_swapped,
     "older copy": lambda path, chance: "",
     "folder": damaging.a_folder,
     "pipe": damaging.a_pipe,
@@ -81,7 +80,7 @@ WAYS: Mapping[str, Damage] = {
     "no permission": damaging.unreadable,
 }
 
-SQL_ONLY = frozenset({"schema edited", "types swapped"})
+SQL_ONLY = frozenset({"schema edited"})
 
 
 @dataclass(frozen=True, slots=True)
