@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
 from msgspec import Struct
 
-from ..graph.code_graph import CLASSES, FOUND_MAX, CodeGraph, Findings, FoundPlace, Meaning, in_order, several
+from ..graph.code_graph import (
+    CLASSES,
+    FOUND_MAX,
+    CodeGraph,
+    Findings,
+    FindPlaces,
+    FoundPlace,
+    Meaning,
+    at_definition,
+    find_places,
+)
 from ..graph.connection import IMPACT_DEPTH, connection, impact, tests
 from ..graph.file_links import cycles, importers, imports, outline
 from ..graph.hierarchy import implementations, overrides, subclasses, superclasses
@@ -100,7 +110,7 @@ def held_by(decided: RoutedQuestion, tree: Tree, reader: Reader, limit: int) -> 
             ]
             within = graph.members([each.id for each in definitions])
             found = [
-                FoundPlace(each.path, each.symbol.start_line, each.id, "resolved", "", why)
+                at_definition(each, "resolved", why)
                 for why, group in (("this is it", definitions), ("lies in it", within))
                 for each in group
             ]
@@ -209,23 +219,17 @@ def _asked(
         return impact(meanings, graph, depth)
     if relation == "unused":
         return unused(meanings, graph, min(max(limit, 0), FOUND_MAX), paths)
-    return _HANDLERS[relation](meanings, graph)
+    if relation in _OF_EACH:
+        return find_places(_OF_EACH[relation], meanings, graph)
+    return _OF_TOGETHER[relation](meanings, graph)
 
 
-def _definitions(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
-    found: list[FoundPlace] = []
-    remarks: list[str] = []
-    for meaning in meanings:
-        found.extend(
-            FoundPlace(each.path, each.symbol.start_line, each.id, "name" if meaning.guess else "resolved",
-                       "", "defined here", distance=each.symbol.depth)
-            for each in meaning.definitions
-        )  # fmt: skip
-        found.extend(FoundPlace(path, 1, 0, "resolved", "", "this file") for path in meaning.files)
-        if meaning.external:
-            remarks.append(f"the project doesn't define `{meaning.written}`; ask what calls it")
-        remarks.append(several(meaning))
-    return Findings(in_order(found, graph.place), tuple(filter(None, remarks)))
+def _definitions(meaning: Meaning, _: CodeGraph) -> Iterator[list[FoundPlace]]:
+    yield [
+        at_definition(each, meaning.certainty, "defined here", distance=each.symbol.depth)
+        for each in meaning.definitions
+    ]
+    yield [FoundPlace(path, 1, 0, "resolved", "", "this file") for path in meaning.files]
 
 
 def _hits(
@@ -299,18 +303,20 @@ def _degraded(waiting: int, subjects: Sequence[str], *, unread: bool, linked_fir
     return (f"{files}: references in them may be missing or known by name only",)
 
 
-_HANDLERS = {
+_OF_EACH: Final[dict[Relation, FindPlaces]] = {
     "definition": _definitions,
     "callers": callers,
     "callees": callees,
     "references": references,
     "importers": importers,
-    "imports": imports,
     "subclasses": subclasses,
     "superclasses": superclasses,
     "implementations": implementations,
     "overrides": overrides,
     "tests": tests,
+}
+_OF_TOGETHER: Final[dict[Relation, Callable[[Sequence[Meaning], CodeGraph], Findings]]] = {
+    "imports": imports,
     "outline": outline,
     "connection": connection,
     "cycles": cycles,
