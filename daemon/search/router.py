@@ -44,7 +44,7 @@ from .places import narrow
 from .query import FoundDefinition, Hit, Relation, Route
 from .question import Question, take_apart
 from .question_route import RoutedQuestion, route_question, with_relation
-from .ranking import DEFAULT, RankWeights, list_ranks, rank, topic_terms
+from .ranking import list_ranks, rank, topic_terms
 
 NEAR = 0.6
 """Minimum score of a further chunk of a file in a hit, relative to the file's best chunk."""
@@ -161,7 +161,6 @@ def conclude(
     tree: Tree,
     reader: Reader,
     limit: int,
-    weights: RankWeights = DEFAULT,
     *,
     definitions: bool = False,
     embedded: bool = True,
@@ -176,7 +175,7 @@ def conclude(
         return gathered.rarity.get(term, 0.0)
 
     most = max(limit, FILES_MAX) if definitions else limit
-    ranked = rank(gathered.question, candidates, languages, rarity, weights, most)
+    ranked = rank(gathered.question, candidates, languages, rarity, most)
     by_path: dict[str, list[FoundDefinition]] = {}
     if definitions:
         for definition in find_definitions(
