@@ -5,7 +5,7 @@ neighbours of a node, and what a definition needs.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final, Literal, NamedTuple
 
@@ -20,7 +20,6 @@ from .code_graph import (
     CALLS,
     CLASSES,
     FOUND_MAX,
-    Certainty,
     CodeGraph,
     Findings,
     FindPlaces,
@@ -218,29 +217,25 @@ NEIGHBOURS_MAX: Final = 50
 """Maximum number of neighbours of each relation in an answer."""
 
 
-class Neighbour(Struct, frozen=True):
+class Neighbour(Struct, frozen=True, omit_defaults=True):
     """A neighbour: its node id, the place of the reference, and its certainty. `via` is as in a search hit.
 
     An unknown callee has no node id; its `name` is the name in the call.
     """
 
-    node_id: str
-    name: str
     path: str
     line: int
-    certainty: Certainty
-    via: str
+    certainty: str
+    node_id: str = ""
+    name: str = ""
+    via: str = ""
 
 
-class Neighbours(Struct, frozen=True):
-    """Neighbours in one relation, resolved ones first; `more` says that there are others."""
-
-    shown: tuple[Neighbour, ...]
-    more: bool
-
-
-def neighbours(tree: Tree, reader: Reader, path: str, symbol: Symbol | None) -> Mapping[str, Neighbours]:
-    """Return the neighbours of a definition, or of a file if there is no definition, by relation."""
+def neighbours(
+    tree: Tree, reader: Reader, path: str, symbol: Symbol | None
+) -> tuple[dict[str, list[Neighbour]], list[str]]:
+    """Return the neighbours of a definition, or of a file if there is no definition, by relation, resolved
+    ones first; and the relations that have more than `NEIGHBOURS_MAX`."""
     graph = CodeGraph(tree, reader)
     if symbol is None:
         meanings = [Meaning(path, path, files=(path,))]
@@ -252,26 +247,24 @@ def neighbours(tree: Tree, reader: Reader, path: str, symbol: Symbol | None) -> 
     relations: dict[str, FindPlaces] = {"callers": callers, "callees": callees}
     if symbol is not None and symbol.kind in CLASSES:
         relations |= {"subclasses": subclasses, "superclasses": superclasses}
-    return {name: _shown(name, find_places(find, meanings, graph), graph) for name, find in relations.items()}
+    shown: dict[str, list[Neighbour]] = {}
+    more: list[str] = []
+    for relation, find in relations.items():
+        findings = find_places(find, meanings, graph)
+        chosen = findings.found[:NEIGHBOURS_MAX]
+        known = graph.definitions(each.node for each in chosen)
+        shown[relation] = [_neighbour(relation, each, known.get(each.node)) for each in chosen]
+        if findings.more or len(findings.found) > len(chosen):
+            more.append(relation)
+    return shown, more
 
 
-def _shown(relation: str, findings: Findings, graph: CodeGraph) -> Neighbours:
-    chosen = findings.found[:NEIGHBOURS_MAX]
-    known = graph.definitions(each.node for each in chosen)
-    shown = []
-    for each in chosen:
-        node = known.get(each.node)
-        place = each.reference or (each.path, each.line)
-        if relation in _OUTGOING and each.reference is None:
-            shown.append(Neighbour("", each.via, *place, each.certainty, ""))
-            continue
-        node_id = f"{node.path}#{node.symbol.name}" if node is not None else each.path
-        via = "" if each.reference else each.via
-        shown.append(Neighbour(node_id, node.symbol.name if node else "", *place, each.certainty, via))
-    return Neighbours(tuple(shown), findings.more or len(findings.found) > len(chosen))
-
-
-_OUTGOING = frozenset({"callees", "superclasses"})
+def _neighbour(relation: str, place: FoundPlace, node: Definition | None) -> Neighbour:
+    path, line = place.reference or (place.path, place.line)
+    if relation in {"callees", "superclasses"} and place.reference is None:
+        return Neighbour(path, line, place.certainty, name=place.via)
+    node_id = f"{node.path}#{node.symbol.name}" if node is not None else place.path
+    return Neighbour(path, line, place.certainty, node_id, via="" if place.reference else place.via)
 
 
 VALUE_LINES: Final = 3

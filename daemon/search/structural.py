@@ -29,7 +29,7 @@ from ..index.chunk_table import StoredChunk
 from ..index.link_table import Definition
 from ..index.store import Reader
 from ..languages.shared.language import language_of
-from ..project.tree import Tree, files_named, has_module
+from ..project.tree import Tree, has_module
 from .candidates import definitions_of
 from .filters import EVERYTHING, Filter
 from .query import Hit, Relation
@@ -39,7 +39,7 @@ from .question_route import RoutedQuestion, with_relation
 SUBJECTS_MAX: Final = 4
 """Maximum number of subjects of one question."""
 
-SECTIONS_MAX: Final = 20
+NAMED_MAX: Final = 20
 """Maximum number of definitions with the same name that are read."""
 
 GUESS_PENDING: Final = 0.1
@@ -79,43 +79,6 @@ def asked(question: Question, decided: RoutedQuestion) -> tuple[Relation, tuple[
         return "definition", names or with_relation("definition", question).subjects, depth
     relation = "impact" if decided.depth > 1 and decided.relation == "callers" else decided.relation
     return relation, decided.subjects, depth
-
-
-def held_by(decided: RoutedQuestion, tree: Tree, reader: Reader, limit: int) -> tuple[Hit, ...]:
-    """Return the section or class whose content a question asks for, and its members, in source order.
-
-    Returns nothing if the question searches for something in it (`find retry in section Errors`), or if it
-    doesn't exist. If the question also names a file, only this file is searched.
-    """
-    places = [place for place in decided.places if place.kind in {"section", "class"}]
-    if not places or not decided.whole_place:
-        return ()
-    graph = CodeGraph(tree, reader)
-    files = {
-        path for place in decided.places if place.kind == "file" for path in files_named(place.name, tree)
-    }
-    for name in dict.fromkeys((places[0].name, places[0].name.title(), places[0].name.capitalize())):
-        named = [
-            (path, symbol)
-            for path, symbol in reader.definitions_named(name, SECTIONS_MAX)
-            if (path in files if files else True)
-            and (symbol.kind == "section") == (places[0].kind == "section")
-        ]
-        if named:
-            definitions = [
-                each
-                for path, symbol in named
-                for each in graph.links.definitions_at(path, symbol.name)
-                if each.symbol.name == symbol.name
-            ]
-            within = graph.members([each.id for each in definitions])
-            found = [
-                at_definition(each, "resolved", why)
-                for why, group in (("this is it", definitions), ("lies in it", within))
-                for each in group
-            ]
-            return tuple(islice(_hits(found, graph, EVERYTHING, None), max(limit, 0)))
-    return ()
 
 
 def is_code(name: str) -> bool:
@@ -203,7 +166,7 @@ def _means_file(relation: Relation, subject: str, reader: Reader) -> bool:
     top-level function or class (`tests for blueprints`)."""
     if relation != "tests" or is_code(subject):
         return relation in _OF_FILES
-    found = reader.definitions_named(subject, SECTIONS_MAX)
+    found = reader.definitions_named(subject, NAMED_MAX)
     return not any(symbol.kind in _TOP and not symbol.depth for _, symbol in found)
 
 
