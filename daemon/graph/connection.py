@@ -6,8 +6,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
-from msgspec.structs import replace
-
 from .code_graph import (
     CALLS,
     CONSTRUCTORS,
@@ -173,40 +171,52 @@ def impact(meanings: Sequence[Meaning], graph: CodeGraph, depth: int = IMPACT_DE
     Places that match by name only come last, and aren't followed.
     """
     depth = max(1, min(depth, DEPTH_MAX))
+    more = False
 
     def places(meaning: Meaning, graph: CodeGraph) -> Iterable[Sequence[FoundPlace]]:
-        yield _told_of_impact(graph.reached(graph.affected(meaning), (), depth, REACHED_MAX), graph, meaning)
+        nonlocal more
+        reached = list(graph.reached(graph.affected(meaning), (), depth, REACHED_MAX))
+        more = more or len(reached) >= REACHED_MAX
+        yield _told_of_impact(reached, graph, meaning)
         if meaning.files and not meaning.definitions:
             yield _importing(meaning.files, graph, depth)
         yield _by_name(meaning, graph)
 
     found = find_places(places, meanings, graph)
-    return replace(found, remarks=(*found.remarks, f"followed to a depth of {depth}"))
+    return Findings(found.found, (*found.remarks, f"followed to a depth of {depth}"), found.more or more)
 
 
-def tests(meaning: Meaning, graph: CodeGraph) -> Iterable[Sequence[FoundPlace]]:
+def tests(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
     """Return the tests that reach definitions, directly or through helpers and other code.
 
     A helper in a test file isn't a test: the walk passes through it. If no test is known to reach the
     subject, the tests that import its file are returned.
     """
-    reached = graph.reached(graph.affected(meaning), (), TESTS_DEPTH, REACHED_MAX)
-    in_tests = list(islice((each for each in reached if _in_tests(each, graph)), TESTS_MAX))
-    helpers = {each.steps[0] for each in in_tests}
-    told = _told_of_impact([each for each in in_tests if each.link.scope not in helpers], graph, meaning)
-    named = [each for each in _by_name(meaning, graph) if graph.is_test(each.path)]
-    if not told and not named:
-        files = dict.fromkeys((*meaning.files, *(each.path for each in meaning.definitions)))
-        named = [
-            FoundPlace(edge.importer, edge.line, 0, "name", edge.target, f"imports {edge.target}")
-            for edge in graph.reader.graph.edges_into(files)
-            if graph.is_test(edge.importer)
-        ]
-    return told, named
+    more = False
+
+    def places(meaning: Meaning, graph: CodeGraph) -> Iterable[Sequence[FoundPlace]]:
+        nonlocal more
+        reached = graph.reached(graph.affected(meaning), (), TESTS_DEPTH, REACHED_MAX)
+        in_tests = list(islice((each for each in reached if _in_tests(each, graph)), TESTS_MAX))
+        more = more or len(in_tests) >= TESTS_MAX
+        helpers = {each.steps[0] for each in in_tests}
+        told = _told_of_impact([each for each in in_tests if each.link.scope not in helpers], graph, meaning)
+        named = [each for each in _by_name(meaning, graph) if graph.is_test(each.path)]
+        if not told and not named:
+            files = dict.fromkeys((*meaning.files, *(each.path for each in meaning.definitions)))
+            named = [
+                FoundPlace(edge.importer, edge.line, 0, "name", edge.target, f"imports {edge.target}")
+                for edge in graph.reader.graph.edges_into(files)
+                if graph.is_test(edge.importer)
+            ]
+        return told, named
+
+    found = find_places(places, meanings, graph)
+    return Findings(found.found, found.remarks, found.more or more)
 
 
-def _told_of_impact(reached: Iterable[Reached], graph: CodeGraph, meaning: Meaning) -> list[FoundPlace]:
-    chosen = list(islice(reached, FOUND_MAX + 1))
+def _told_of_impact(reached: Sequence[Reached], graph: CodeGraph, meaning: Meaning) -> list[FoundPlace]:
+    chosen = reached[:FOUND_MAX]
     graph.definitions({step for each in chosen for step in each.steps})  # read at once
     return [
         FoundPlace(

@@ -55,7 +55,10 @@ def callees(meaning: Meaning, graph: CodeGraph) -> Iterable[Sequence[FoundPlace]
     A resolved callee is shown at its definition, with the call in `reference`; others at the call.
     """
     ids = [each.id for each in graph.defined(meaning)]
-    return [list(_called(graph, graph.links.out_of([*ids, *graph.links.inside(ids)], CALLS, FOUND_MAX + 1)))]
+    links = graph.links.out_of([*ids, *graph.links.inside(ids)], CALLS, FOUND_MAX)
+    found = list(_called(graph, links))
+    for certainty in ("resolved", "name"):
+        yield [each for each in found if each.certainty == certainty]
 
 
 def _used(meaning: Meaning, graph: CodeGraph, kinds: Collection[str], why: str) -> Iterator[list[FoundPlace]]:

@@ -276,13 +276,13 @@ _OF_EACH: Final[dict[Relation, FindPlaces]] = {
     "superclasses": superclasses,
     "implementations": implementations,
     "overrides": overrides,
-    "tests": tests,
 }
 _OF_TOGETHER: Final[dict[Relation, Callable[[Sequence[Meaning], CodeGraph], Findings]]] = {
     "imports": imports,
     "outline": outline,
     "connection": connection,
     "cycles": cycles,
+    "tests": tests,
 }
 _OF_FILES = frozenset({"importers", "imports", "outline", "cycles"})
 _OF_ALL = frozenset({"cycles", "unused"})
