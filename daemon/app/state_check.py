@@ -17,7 +17,6 @@ from msgspec import Struct
 
 from ..access import dashboard
 from ..access.dashboard import check_dashboard_file
-from ..compression import model_compressor
 from ..context import scopes
 from ..core import metric_history
 from ..core.errors import InvalidRequest, NewerVersion
@@ -275,11 +274,7 @@ _KINDS = (
         _check_database(metric_history.VERSION),
         (metric_history.VERSION, metric_history.SCHEMA),
     ),
-    _Kind(
-        "compressions.sqlite",
-        _check_database(model_compressor.SCHEMA_VERSION),
-        derived=True,
-    ),
+    _Kind("compressions.sqlite", _check_nothing, derived=True),
     _Kind(
         "dashboard.json",
         lambda path, system: check_dashboard_file(system.read(path)[0]),
