@@ -41,7 +41,7 @@ from ..rules.item_store import VERSION as ITEMS_VERSION
 from ..rules.item_store import ItemStore
 from ..rules.tool_lists import list_in
 from ..sessions import delivery_tables
-from ..sessions.session_files import META_VERSION, session_in
+from ..sessions.session_store import META_VERSION, session_in
 from ..transcripts import cursor as cursor_store
 
 Condition = Literal["whole", "damaged", "aside", "unreadable", "unknown"]

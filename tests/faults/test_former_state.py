@@ -83,13 +83,13 @@ def test_a_session_of_a_former_version_opens_whole(state: Path) -> None:
     assert (session.current_intent, session.env_hint) == ("Find the leak\nin the pool", "macOS")
     assert session.context == {"files": ("/srv/shop/src/db.py",), "applet": ("board", "tab=2")}
     assert session.items == (
-        IncludedItem(ItemKey("rule", "docs/style.md"), "always"),
-        IncludedItem(ItemKey("tool", "search_issues", "github"), "manual"),
+        IncludedItem.of(ItemKey("rule", "docs/style.md"), "always"),
+        IncludedItem.of(ItemKey("tool", "search_issues", "github"), "manual"),
     )
     assert session.removed == (ItemKey("rule", "AGENTS.md"),)
     assert session.selection == {"preset": "conservative", "tools": "off"}
     assert (bool(session.ended), session.revision) == (True, 2)
-    assert store.take_warnings() == ()
+    assert store.list().warnings == ()
 
 
 def test_items_modes_tools_and_approvals_of_a_former_version_open(state: Path) -> None:
