@@ -16,7 +16,7 @@ from typing import Literal
 from msgspec import Struct
 
 from ..access import dashboard
-from ..access.dashboard import check_dashboard_file
+from ..access.dashboard import dashboard_file
 from ..compression import model_compressor
 from ..context import scopes
 from ..core import metric_history
@@ -282,7 +282,7 @@ _KINDS = (
     ),
     _Kind(
         "dashboard.json",
-        lambda path, system: check_dashboard_file(system.read(path)[0]),
+        lambda path, system: dashboard_file(path, system).read(),
         (dashboard.VERSION, ""),
         mends_itself=True,
     ),

@@ -30,16 +30,15 @@ class AgentItems(Struct, frozen=True):
     """All items of a project, sorted by priority level, then by type (rules, references, tools), then by
     precedence.
 
-    `stored` are the keys of items that PutItem put or changed. `server_modes` are the modes set for servers,
-    by name; `tool_modes` those set for single tools, by server and name.
+    `stored` are the keys of items that PutItem put or changed. `modes` are those set for single tools, by
+    server and name, and for servers, with an empty name.
     """
 
     items: tuple[Item, ...] = ()
     warnings: tuple[str, ...] = ()
     stored: frozenset[ItemKey] = frozenset()
     by_key: Mapping[ItemKey, Item] = field(default_factory=dict)
-    server_modes: Mapping[str, IncludeMode] = field(default_factory=dict)
-    tool_modes: Mapping[tuple[str, str], IncludeMode] = field(default_factory=dict)
+    modes: Mapping[tuple[str, str], IncludeMode] = field(default_factory=dict)
 
     def get(self, key: ItemKey) -> Item | None:
         """Return an item, None if there is none (any more)."""
@@ -84,8 +83,7 @@ def merge_items(
         tuple(warnings),
         frozenset(stored.drafts),
         {key_of(item): item for item in items},
-        stored.server_modes,
-        stored.tool_modes,
+        stored.modes,
     )
 
 
@@ -149,8 +147,7 @@ def set_tool_mode(
     of_server = [item for item in known.items if item.type == "tool" and item.server_name == server_name]
     tools = [item.name for item in of_server]
     listed = any(key_of(item) not in known.stored for item in of_server)
-    stored = store.load()
-    if include is not None or not _has_mode(stored, server_name, name):
+    if include is not None or (server_name, name) not in store.load().modes:
         if not tools and server_name not in servers:
             names = {*servers, *(item.server_name for item in known.items if item.type == "tool")}
             raise _unknown(f"no server {server_name!r} is configured.", server_name, names)
@@ -176,15 +173,11 @@ def _changed(own: Item, draft: ItemDraft) -> Item:
 def _with_mode(item: Item, stored: StoredItems) -> Item:
     if item.type != "tool":
         return item
-    own = stored.tool_modes.get((item.server_name, item.name))
+    own = stored.modes.get((item.server_name, item.name))
     if own is None and key_of(item) in stored.drafts:
         own = item.include
-    include = own or stored.server_modes.get(item.server_name, "always")
+    include = own or stored.modes.get((item.server_name, ""), "always")
     return item if include == item.include else replace(item, include=include)
-
-
-def _has_mode(stored: StoredItems, server_name: str, name: str) -> bool:
-    return (server_name, name) in stored.tool_modes if name else server_name in stored.server_modes
 
 
 def _place(item: Item) -> str:

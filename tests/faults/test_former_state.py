@@ -98,8 +98,7 @@ def test_items_modes_tools_and_approvals_of_a_former_version_open(state: Path) -
     assert (naming.key, naming.include, naming.globs) == (ItemKey("rule", "naming"), "glob", ("src/**/*.py",))
     assert (naming.text, naming.priority_level) == ("Name it well.", 150)
     assert (guide.key, guide.description) == (ItemKey("reference", "guide"), "How to")
-    assert stored.server_modes == {"github": "agent"}
-    assert stored.tool_modes == {("github", "search_issues"): "manual"}
+    assert stored.modes == {("github", ""): "agent", ("github", "search_issues"): "manual"}
     tools = ToolLists(str(state / "tools"), System()).load(SERVER)
     assert tools == ToolList(
         (ListedTool("search_issues", "Finds issues", '{"type":"object"}'),), "", 1, "2026-03-01T12:00:00Z"
