@@ -112,7 +112,8 @@ INSERT INTO contents SELECT number, moment(at), sent(number, (
 FROM former.requests WHERE pruned = ''""",
     """
 INSERT INTO requests SELECT number, COALESCE(s.id, 0), r.id, r.project, moment(at),
-    iif(pruned = '', number, 0), pruned, referred, json_object('message_hash', message_hash, 'tokens', tokens, 'bytes', bytes,
+    iif(pruned = '', number, 0), pruned, referred, json_object(
+    'message_hash', message_hash, 'tokens', tokens, 'bytes', bytes,
     'elapsed_ms', elapsed_ms, 'items', items, 'considered', considered, 'degraded', degraded), record
 FROM former.requests r LEFT JOIN sessions s ON s.name = r.session""",
     "INSERT INTO items SELECT id, project, type, name, server_name FROM former.items",
@@ -136,7 +137,8 @@ WHERE l.request = contents.number""",
 INSERT INTO contexts SELECT c.number, c.id, content, scope_id, COALESCE(s.id, 0), c.project, agent_name,
     access, first_at / 1000, at / 1000, times, 0, last_elapsed_ms, cached, preview, request_id, previous,
     is_same, digest, tokens, bytes, tokens_before, '{}', 0, 0,
-    json_object('prompt', plain(prompt), 'task_type', plain(task_type), 'format', plain(format), 'model', plain(model), 'tokens', tokens, 'tokens_before', tokens_before,
+    json_object('prompt', plain(prompt), 'task_type', plain(task_type), 'format',
+    plain(format), 'model', plain(model), 'tokens', tokens, 'tokens_before', tokens_before,
     'bytes', bytes, 'max_tokens', max_tokens, 'reserve_tokens', reserve_tokens, 'max_bytes', max_bytes,
     'elapsed_ms', elapsed_ms, 'partial', json(iif(partial, 'true', 'false')),
     'truncated', json(iif(truncated, 'true', 'false')),
