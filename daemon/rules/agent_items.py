@@ -14,7 +14,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ..core.errors import InvalidRequest, NotFound
-from ..core.system import System
 from ..project.tree import Tree
 from .instruction_files import RuleSet
 from .item_store import ItemDraft, ItemStore, StoredItems, draft_of
@@ -203,7 +202,7 @@ files."""
 class ProjectInstructions:
     """The instructions of one project. On the event loop only."""
 
-    def __init__(self, rules: RuleSet, system: System) -> None:
+    def __init__(self, rules: RuleSet) -> None:
         self.rules = rules
         self.items = AgentItems()
         """The items of `rules` and of all other sources, as merged last."""
@@ -211,21 +210,11 @@ class ProjectInstructions:
         """Whether instruction files may have changed, whatever their stamps."""
         self.generation = 0
         """Changes with the rules and the items, and when they may have changed."""
-        self._system = system
         self._checked = 0.0
 
     def is_check_due(self, now: float) -> bool:
         """Whether all places where an instruction file could have appeared are due for a check."""
         return now - self._checked >= CHECK_S
-
-    def hold(self, *, due: bool) -> bool:
-        """Whether the rules are up to date: checks the known files, and with `due` all places for new ones.
-
-        Takes a few stats.
-        """
-        if self.stale:
-            return False
-        return self.rules.unchanged(self._system) if due else self.rules.texts_unchanged(self._system)
 
     def checked(self, now: float) -> None:
         """Note that all places were checked and nothing had changed, at this second of the event loop's
@@ -239,8 +228,9 @@ class ProjectInstructions:
 
     def set_rules(self, rules: RuleSet) -> None:
         """Replace the rules by those that were discovered again."""
-        if rules != self.rules:
-            self.rules = rules
+        former, self.rules = self.rules, rules
+        # Whether stamps prove anything is no change.
+        if replace(rules, racy=former.racy, lasting=former.lasting) != former:
             self.generation += 1
 
     def set_items(self, items: AgentItems) -> None:
