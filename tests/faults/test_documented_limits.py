@@ -45,7 +45,7 @@ PHRASES = (
     f"records for {LOG.record_days} days; {LOG.max_per_session:,} records per session, {LOG.max_requests:,} in total",
     f"{LOG.entries_per_session:,} entries per session",
     f"{write_behind.WAITING_BYTES // MB} MB waiting to be written | `test_write_behind.py`",
-    f"{session_store.MAX_SESSIONS:,} on disk, fewer in memory",
+    f"{session_store.MAX_SESSIONS:,} on disk, none whole in memory",
     f"parts of {pool_file.ROTATE_BYTES // 1_000_000} MB",
     f"cut to {storage.WAL_BYTES // MB} MB at a checkpoint",
     f"{responder.WINDOWS_MAX:,}; {payloads.EVENTS_MAX:,}; {spool.MAX_FILES} files of {spool.MAX_BYTES // MB} MB",
