@@ -56,7 +56,6 @@ from .sent_content import (
     held_of,
     holds,
     holds_whole,
-    sent_lines,
 )
 
 
@@ -109,7 +108,7 @@ def _built(gathered: GatheredSources, reader: Reader | None) -> Built:
     sent = _Sent(selection)
     if gathered.resident is not None:
         selection, context, unsent = without_held(
-            selection, gathered.resident, state.lines_of, state.request, project, state.counter
+            selection, gathered.resident, state.request, project, state.counter
         )
         sent = replace(sent, named=unsent.named, held_before=unsent.held, resident=gathered.resident)
     if state.request.news and not has_news(selection.chosen, sent.held_before):
@@ -195,11 +194,15 @@ def _record(
     }
     named_paths = {candidate.path for candidate, _ in selection.chosen} | copies | state.left_out
     shown = tuple(shown for path, shown in sorted(state.files.shown.items()) if path in named_paths)
-    lines = sent_lines(sent.whole.chosen, state.lines_of) if state.scope.session_id else ()
     tools = [item for item in planned if item.item.type == "tool" and item.slice_id not in fitting]
     misses = near_misses(state, considered.offered, considered.slices, selection, tools, reply)
-    memory = sum(150 + 8 * len(hashes) for _, _, hashes in lines) + 600 * len(misses)
-    memory += 2 * len(context) + 400 * len(selection.chosen) + 300 * len(shown) + 200 * len(items)
+    memory = (
+        600 * len(misses)
+        + 2 * len(context)
+        + 400 * len(selection.chosen)
+        + 300 * len(shown)
+        + 200 * len(items)
+    )
     return Built(
         gate.of_record(reply, but=("context", "system_prompt", "user_prompt")),
         shown,
@@ -215,7 +218,6 @@ def _record(
         bool(state.gathered.unfinished),
         *_figures(selection, reply, sent),
         _compressible(state, selection),
-        held_lines=lines,
         limit=limit_of(request, selection, reply, late=bool(state.gathered.unfinished)),
         near=tuple(map(gate.of_record, to_builtins(misses))),
     )

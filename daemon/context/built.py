@@ -11,7 +11,7 @@ from ..compression.model_compressor import Wanted
 from ..project.content import Shown
 from ..rules.items import LeftOutItem, PlannedItem
 from .reply import Conversation
-from .sent_content import Held, SentLines
+from .sent_content import Held
 
 Limit = Literal["", "max_tokens", "max_bytes", "deadline_ms"]
 
@@ -47,8 +47,6 @@ class Built(Struct, frozen=True):
     """The id under which it is logged; "" until it is assigned."""
     generation: int = 0
     """The generation of the tree that it was built from."""
-    held_lines: tuple[SentLines, ...] = ()
-    """The lines of files that the conversation holds after this context is sent."""
     limit: Limit = ""
     """The limit that kept content out or shortened it."""
     near: tuple[Mapping[str, Any], ...] = ()

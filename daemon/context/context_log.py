@@ -123,7 +123,7 @@ class ContextLog:
         window = (scope.session_id, scope.agent_id)
         resident = self.windows.of(*window)
         if self._last.get(window) != built.context_id:
-            resident = self.windows.sent(*window, built.held, built.held_lines)
+            resident = self.windows.sent(*window, built.held)
             if len(self._last) >= LAST_MAX:
                 self._last.clear()
             self._last[window] = built.context_id

@@ -12,7 +12,7 @@ from ..rules.items import Item, PlannedItem
 from . import render
 from .requests import ContextRequest
 from .selection import NOTHING, Cost, Dropped, Form, Selection, Slice, plain_measure, select
-from .sent_content import ConversationContent, LinesOf, Unsent, named_if_held
+from .sent_content import ConversationContent, Unsent, named_if_held
 from .tokens import TokenCounter
 
 GAPS_MAX = 20
@@ -217,7 +217,6 @@ def fit(
 def without_held(
     selection: Selection,
     resident: ConversationContent,
-    lines_of: LinesOf,
     request: ContextRequest,
     project: str,
     counter: TokenCounter,
@@ -226,7 +225,7 @@ def without_held(
 
     The second part is an `Unsent`, which has the ids of the slices that aren't sent again.
     """
-    unsent = named_if_held(selection.chosen, resident, lines_of)
+    unsent = named_if_held(selection.chosen, resident)
     measure = render.json_measure(counter) if request.format == "json" else plain_measure(counter)
     costs = {
         candidate.id: measure(candidate, form)
