@@ -234,38 +234,6 @@ def test_a_go_package_comes_whole_without_its_tests(desk: Desk) -> None:
     assert not block(context, "store/open_test.go")
 
 
-@pytest.mark.parametrize(
-    ("package", "importer", "line", "is_gap"),
-    [
-        ("", "pkg/a.py", "from . import gone", True),
-        ("", "pkg/a.py", "from . import (\n    b,\n    gone,\n)", True),
-        ("", "pkg/sub/a.py", "from .. import gone", True),
-        ("", "run.py", "from pkg import gone", True),
-        ("", "run.py", "from numpy import gone", False),
-        (None, "scripts/a.py", "from . import gone", True),
-        (None, "scripts/sub/a.py", "from .. import gone", True),
-        ("from . import gone\n", "pkg/__init__.py", "from . import gone", True),
-        ("", "pkg/a.py", "from . import b", False),
-        ("", "pkg/a.py", "from . import built", False),
-        ("", "pkg/a.py", "from . import folder", False),
-        ("gone = 1\n", "pkg/a.py", "from . import gone", False),
-        ('NAMES = {"gone": 1}\n', "pkg/a.py", "from . import gone", False),
-        ("from .b import *\n", "pkg/a.py", "from . import gone", False),
-        ("def __getattr__(name): ...\n", "pkg/a.py", "from . import gone", False),
-        ("", "pkg/a.py", "try:\n    from . import gone\nexcept ImportError:\n    gone = None", False),
-    ],
-)
-def test_a_name_that_no_package_has_is_a_gap(
-    desk: Desk, package: str | None, importer: str, line: str, is_gap: bool
-) -> None:
-    (desk.root / "pkg/folder").mkdir(parents=True)
-    (desk.root / "pkg/built.so").write_bytes(b"\0")
-    desk.write({"pkg/__init__.py": package or "", "pkg/sub/__init__.py": "", "pkg/b.py": "", importer: line})
-    gaps = [gap for gap in desk.build(importer).reply["gaps"] if "has no such file or name" in gap]
-    assert len(gaps) == is_gap
-    assert all("imports gone from " in gap for gap in gaps)
-
-
 def test_too_many_dependencies_are_counted(desk: Desk) -> None:
     desk.write(
         {f"d{n}.py": f"def f{n}(): ...\n" for n in range(12)}
@@ -425,7 +393,7 @@ def test_a_file_that_grew_too_large_is_shown_from_its_beginning(desk: Desk) -> N
     assert built.reply["truncated"]
 
 
-@pytest.mark.parametrize("method", ["snapshot", "record", "symbols", "imports", "definitions_named"])
+@pytest.mark.parametrize("method", ["snapshot", "record", "symbols", "imports"])
 def test_an_index_that_fails_in_the_middle_costs_only_what_it_knew(
     shop: Desk, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:

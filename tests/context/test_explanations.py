@@ -1,8 +1,7 @@
-"""What a context says of a file is read from its own record: slices, what had no room, gaps, the map."""
+"""What a context says of a file is read from its own record: slices, what had no room, gaps, hot files."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from foveal.daemon.workspace.hot_files import HotNode
 
 SCOPE = Scope("s_1", "/p", "", hot=(HotNode("src/hot.py", "edited just now"),))
 REQUEST = ContextRequest(prompt="how?", max_tokens=4_000, reserve_tokens=1_000)
-MAP = "## Project Structure\n\n```text\nsetup.py\nsrc/\n  hot.py  x\\x60.py\ndocs/ (3 files)\n```\n"
 
 
 def a_slice(identifier: str, kind: str, source: str, **fields: Any) -> dict[str, Any]:
@@ -132,25 +130,13 @@ def test_a_gap_counts_where_it_names_the_very_path(gap: str, named: bool) -> Non
     assert told("src/a.py", gaps=[gap]).reasons == ((gap,) if named else ())
 
 
-@pytest.mark.parametrize("form", ["markdown", "json"])
-def test_a_file_may_only_be_named(form: str) -> None:
-    slices = [a_slice("skeleton", "skeleton", ""), a_slice("hot", "hot", "")]
-    context = f"# PROJECT CONTEXT\n\n```python\n## Project Structure\nno.py\n```\n\n{MAP}"
-    if form == "json":
-        text = MAP.partition("\n\n")[2]
-        context = json.dumps({"project": "p", "slices": [{"id": "skeleton", "text": text}]})
-    found = told("src/hot.py", *slices, context=context)
+def test_a_file_may_only_be_named() -> None:
+    found = told("src/hot.py", a_slice("hot", "hot", ""))
     assert found.named
     assert not found.is_settled
-    assert found.reasons == (
-        "it is named among the files that are worked on (edited just now)",
-        "the map of the project names it",
-    )
-    assert told("setup.py", *slices, context=context).named
-    assert told("src/x`.py", *slices, context=context).named
-    for path in ("no.py", "hot.py", "docs", "src/setup.py"):
-        assert told(path, *slices, context=context) == PathReasons()
-    assert not told("setup.py", *slices).named, "its text isn't kept"
+    assert found.reasons == ("it is named among the files that are worked on (edited just now)",)
+    for path, slices in (("no.py", [a_slice("hot", "hot", "")]), ("src/hot.py", [])):
+        assert told(path, *slices) == PathReasons()
 
 
 def test_hits_are_those_that_the_search_found() -> None:

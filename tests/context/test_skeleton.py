@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import pytest
-from foveal.daemon.context.skeleton import draw_skeleton, drawn_files, printable
+from foveal.daemon.context.skeleton import draw_skeleton, printable
 from foveal.daemon.project.tree import Folder, Layout
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,19 +40,6 @@ def test_a_map_that_is_not_folded_names_every_file(names: set[str]) -> None:
     text, folded = draw_skeleton(Layout(paths), (), (), 100_000)
     assert not folded
     assert files_of(text) == paths
-
-
-@given(
-    st.sets(st.lists(st.sampled_from("abcd"), min_size=1, max_size=5).map("/".join), max_size=60),
-    st.integers(0, 300),
-)
-def test_the_files_that_a_map_names_are_read_from_it(names: set[str], characters: int) -> None:
-    paths = {f"{name}.py" for name in names}
-    text, folded = draw_skeleton(Layout(paths), (), (), characters)
-    read = list(drawn_files(text))
-    assert len(set(read)) == len(read)
-    assert set(read) <= paths
-    assert folded or set(read) == paths
 
 
 def test_the_way_to_the_focus_unfolds_before_anything_else() -> None:
