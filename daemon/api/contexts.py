@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from ..access.permissions import owner_of, sees_all_of
 from ..config.settings import ContextConfig
 from ..context.caller import check_owner
-from ..context.requests import LONG_CHARACTERS, LONG_HISTORY, ContextRequest, Format, Freshness, Message
+from ..context.requests import LONG_CHARACTERS, LONG_HISTORY, ContextRequest, Format, Freshness
 from ..context.scopes import ScopeTable
 from ..context.scoping import ScopeSelector
 from ..core.errors import InvalidRequest
@@ -25,6 +25,7 @@ from ..core.parameters import LIST_MAX, Texts
 from ..engine.engine import Engine
 from ..privacy.policy import Policy
 from ..rules.items import ItemType
+from ..sessions.request_record import SentMessage
 from ..sessions.scope import Scope
 from ..sessions.session import Session
 from ..workspace.project import Project
@@ -59,13 +60,6 @@ CALLS_MAX, CALL_PATHS_MAX = 512, 50
 """Maximum number of cached calls, and of focus paths in each."""
 
 
-class TurnFields(Struct, frozen=True):
-    """A message of the conversation so far."""
-
-    role: str
-    content: str
-
-
 class GetContextRequest(AgentRequest, frozen=True, kw_only=True):
     cwd: str | None = None
     scope_id: str | None = None
@@ -73,7 +67,7 @@ class GetContextRequest(AgentRequest, frozen=True, kw_only=True):
     agent_id: str = ""
     model: str = ""
     prompt: str = ""
-    history: Annotated[tuple[TurnFields, ...], Meta(max_length=LIST_MAX)] = ()
+    history: Annotated[tuple[SentMessage, ...], Meta(max_length=LIST_MAX)] = ()
     focus_paths: Texts | None = None
     include_items: Items = ()
     exclude_items: Items = ()
@@ -277,7 +271,7 @@ def _request(
     agent = request.agent
     return ContextRequest(
         prompt=request.prompt,
-        history=tuple(Message(turn.role, turn.content) for turn in request.history),
+        history=request.history,
         task_type=request.task_type or task_type,
         max_tokens=max_tokens,
         reserve_tokens=reserve,

@@ -55,7 +55,7 @@ class ContextLog:
         elapsed_ms = round((time.perf_counter() - job.started) * 1000, 3)
         request_id = ""
         if scope.session_id and not request.preview and self._deliveries.is_open:
-            if request.prompt.strip() and built.conversation is not None:
+            if request.prompt.strip() and built.sent is not None:
                 request_id = reply["request_id"] = new_request_id()
             conversation = scope.session_id, scope.agent_id
             self._timeline.attach(conversation, built.context_id, request_id, request.prompt, agent_name)

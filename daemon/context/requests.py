@@ -10,16 +10,10 @@ from typing import Literal
 from msgspec import Struct
 
 from ..rules.items import ItemType
+from ..sessions.request_record import SentMessage
 
 Format = Literal["markdown", "prompts", "messages", "json"]
 Freshness = Literal["shown", "tree", "no"]
-
-
-class Message(Struct, frozen=True):
-    """One message of the conversation so far."""
-
-    role: str
-    content: str
 
 
 LONG_CHARACTERS, LONG_HISTORY = 256 * 1024, 500
@@ -30,7 +24,7 @@ class ContextRequest(Struct, frozen=True, dict=True):
     """The parameters of GetContext that don't belong to the scope. Limits are in tokens and bytes."""
 
     prompt: str = ""
-    history: tuple[Message, ...] = ()
+    history: tuple[SentMessage, ...] = ()
     task_type: str = ""
     max_tokens: int = 8000
     reserve_tokens: int = 2000

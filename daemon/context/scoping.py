@@ -26,7 +26,6 @@ from ..workspace.index_view import ProjectSnapshot
 from ..workspace.open_projects import OpenProjects
 from ..workspace.project import Project
 from .focus import GLOBS_MAX, resolve_paths
-from .rendered import RenderedContexts
 from .scopes import ScopeStore, ScopeTable, identity_of
 
 log = logging.getLogger(__name__)
@@ -64,14 +63,12 @@ class ScopeService:
     def __init__(
         self,
         scopes: ScopeTable,
-        rendered: RenderedContexts,
         projects: OpenProjects,
         work: Work,
         events: EventHub,
         system: System,
     ) -> None:
         self._scopes = scopes
-        self._rendered = rendered
         self._projects = projects
         self._work = work
         self._events = events
@@ -263,7 +260,6 @@ class ScopeService:
             self._forget(scope, evicted=True)
 
     def _forget(self, scope: Scope, *, evicted: bool) -> None:
-        self._rendered.drop(scope.id)
         self._events.publish(
             "scope.released", {"scope_id": scope.id, "project": scope.root, "evicted": evicted}
         )

@@ -9,9 +9,9 @@ import os
 from ..access.permissions import Permissions
 from ..config.files import config_problems
 from ..config.settings import Environment, UserConfig
+from ..context.built import BYTES_MAX, BuiltContexts
 from ..context.context_log import ContextLog
 from ..context.explanations import ExplainService
-from ..context.rendered import BYTES_MAX, RenderedContexts
 from ..context.scopes import ScopeTable
 from ..context.scoping import ScopeService
 from ..context.service import Contexts
@@ -64,7 +64,7 @@ class Engine:
         self._environment = environment
         self._config = config
         self._system = system
-        self._rendered = RenderedContexts(min(BYTES_MAX, config.scopes.max_memory_bytes))
+        self._built = BuiltContexts(min(BYTES_MAX, config.scopes.max_memory_bytes))
         self._work = Work()
         self._stopped = asyncio.Event()
         self.semantics = EmbedderClient(config.embedding, environment.state_dir, self._work, self.events)
@@ -73,9 +73,7 @@ class Engine:
         self.experiences = Experiences(self._work, self.events, system)
         self.commit_marks = CommitMarks(self._work, self.experiences, system)
         self.grafting = GraftService(self._work, self.events, system)
-        self.scoping = ScopeService(
-            self.scopes, self._rendered, self.projects, self._work, self.events, system
-        )
+        self.scoping = ScopeService(self.scopes, self.projects, self._work, self.events, system)
         self._freshness = TreeFreshness(self._work, self.indexing)
         self._searching = SearchService(self._work, self.indexing, self.semantics)
         self.answers = SearchAnswers(self._searching, self._freshness, self._work)
@@ -113,7 +111,7 @@ class Engine:
         )
         self.contexts = Contexts(
             self.scopes,
-            self._rendered,
+            self._built,
             self.scoping,
             self._freshness,
             sources,
@@ -196,7 +194,7 @@ class Engine:
     @property
     def scopes_bytes(self) -> int:
         """Estimated memory of the scopes and their cached contexts."""
-        return self.scopes.memory_bytes + self._rendered.bytes
+        return self.scopes.memory_bytes + self._built.size
 
     # Projects, nodes, files
 
@@ -205,8 +203,7 @@ class Engine:
         project = await self.projects.close(path)
         if project is None:
             return False
-        for scope in self.scopes.of_project(project.root):
-            self._rendered.drop(scope.id)
+        self._built.clear()
         return True
 
     async def size(self, project: Project) -> IndexSize:

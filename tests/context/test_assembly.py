@@ -17,8 +17,7 @@ from foveal.daemon.config.settings import ContextConfig, ProjectConfig, WeightsC
 from foveal.daemon.context import known_files
 from foveal.daemon.context.assembly import build
 from foveal.daemon.context.build_state import GatheredSources
-from foveal.daemon.context.built import Built
-from foveal.daemon.context.rendered import all_hold
+from foveal.daemon.context.built import Built, all_hold
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.tokens import counter_of
 from foveal.daemon.core.storage import DatabaseError

@@ -18,7 +18,6 @@ from foveal.daemon.api.contexts import (
     _request,
 )
 from foveal.daemon.config.settings import ContextConfig
-from foveal.daemon.context.rendered import RenderedContexts
 from foveal.daemon.context.scopes import ScopeTable, identity_of
 from foveal.daemon.context.scoping import ScopeService
 from foveal.daemon.core.errors import InvalidRequest
@@ -75,7 +74,7 @@ class Desk:
 @pytest.fixture
 def desk() -> Desk:
     scopes, nothing = ScopeTable(1 << 20, 100), cast("Any", None)
-    scoping = ScopeService(scopes, RenderedContexts(), nothing, nothing, nothing, nothing)
+    scoping = ScopeService(scopes, nothing, nothing, nothing, nothing)
     engine = SimpleNamespace(scopes=scopes, scoping=scoping)
     project = SimpleNamespace(root="/p", config=SimpleNamespace(context=CONFIG))
     made = scopes.add(Scope("", "/p", identity_of("/p", focus_paths=("a.py",)), focus_paths=("a.py",)))

@@ -13,7 +13,6 @@ import pytest
 from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
 from foveal.daemon.context import scoping
 from foveal.daemon.context.focus import GLOBS_MAX
-from foveal.daemon.context.rendered import RenderedContexts
 from foveal.daemon.context.scopes import ScopeStore, ScopeTable
 from foveal.daemon.context.scoping import ScopeSelector, ScopeService
 from foveal.daemon.core.events import EventHub
@@ -42,9 +41,7 @@ class Desk:
         semantics = EmbedderClient(EmbeddingConfig(enabled=False), self.state, self.work, self.events)
         indexing = IndexerClient(self.work, self.events, semantics)
         self.projects = OpenProjects(environment, UserConfig(), system, self.work, indexing)
-        self.scoping = ScopeService(
-            self.scopes, RenderedContexts(), self.projects, self.work, self.events, system
-        )
+        self.scoping = ScopeService(self.scopes, self.projects, self.work, self.events, system)
 
 
 @asynccontextmanager
