@@ -162,15 +162,13 @@ class SessionMethods:
     async def create(self, request: CreateSessionRequest) -> SessionReply:
         """Begin a session; it keeps the `agent_name`."""
         project = await self._engine.projects.at(request.cwd)
-        session = await self._sessions.create(
+        session = await self._engine.begin_session(
             project,
             request.session_id,
             name=request.name,
             agent_name=request.agent_name,
             selection=request.selection,
         )
-        self._engine.item_search.warm(project.root, project.instructions.items.items)
-        self._engine.context_log.forget_window(session.id)
         return session_reply(session)
 
     @method("GetSession", policy="session", access="read")

@@ -159,7 +159,7 @@ def _record(
     }
     named_paths = {candidate.path for candidate, _ in selection.chosen} | copies | state.left_out
     shown = tuple(shown for path, shown in sorted(state.files.shown.items()) if path in named_paths)
-    memory = 2 * len(context) + 400 * len(selection.chosen) + 300 * len(shown) + 200 * len(items)
+    memory = 3 * len(context) + 400 * len(selection.chosen) + 300 * len(shown) + 200 * len(items)
     return Built(
         gate.of_record(reply, but=("context", "system_prompt", "user_prompt")),
         shown,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any, Literal
 
 from msgspec import Struct, field
 
+from ...ipc.protocol import pack_fields
 from ..compression.model_compressor import Wanted
 from ..core.sized_cache import SizedCache
 from ..core.system import System, is_stamp_of
@@ -18,7 +20,7 @@ from .sent_content import Held
 Limit = Literal["", "max_tokens", "max_bytes", "deadline_ms"]
 
 
-class Built(Struct, frozen=True):
+class Built(Struct, frozen=True, dict=True):
     """A rendered context with its record.
 
     - `stale`: paths of files that are newer than the index; the context was built without their definitions.
@@ -53,6 +55,18 @@ class Built(Struct, frozen=True):
     """The limit that kept content out or shortened it."""
     near: tuple[Mapping[str, Any], ...] = ()
     """The near misses as the wire has them (`NearMiss`)."""
+
+    @cached_property
+    def packed(self) -> bytes:
+        """The packed fields of the reply, which every reply from the cache begins with."""
+        return pack_fields(self.reply)
+
+
+class ContextReply(dict[str, Any]):
+    """A reply that begins with the fields of a built context, which are packed once."""
+
+    __slots__ = ("built",)
+    built: Built
 
 
 BYTES_MAX = 16 << 20

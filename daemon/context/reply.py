@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Literal
 
 from msgspec.structs import replace
@@ -166,13 +166,6 @@ def _capped(gaps: Sequence[str]) -> list[str]:
     if len(unique) <= GAPS_MAX:
         return unique
     return [*unique[: GAPS_MAX - 1], f"{len(unique) - GAPS_MAX + 1:,} more gaps"]
-
-
-class ContextReply(dict[str, Any]):
-    """A reply that begins with the fields of `kept`, which never change, so that they are packed once."""
-
-    __slots__ = ("kept",)
-    kept: Mapping[str, Any]
 
 
 REFITS_MAX = 4

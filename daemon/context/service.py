@@ -29,12 +29,11 @@ from ..workspace.freshness import TreeFreshness, deadline_of
 from ..workspace.project import Project
 from .assembly import build
 from .build_state import GatheredSources
-from .built import Built, BuiltContexts, all_hold
+from .built import Built, BuiltContexts, ContextReply, all_hold
 from .caller import NO_CALLER, ContextJob, caller_of, capped
 from .context_log import ContextLog
 from .focus import resolve_paths
 from .prompts import PromptTemplates, TemplateFolder
-from .reply import ContextReply
 from .requests import ContextRequest, Freshness
 from .scopes import ScopeTable
 from .scoping import ScopeService
@@ -387,7 +386,7 @@ def _reply(job: ContextJob, built: Built, missing: str, degraded: Sequence[str])
         reply["degraded"] = [*reply["degraded"], *degraded]
     else:
         reply = ContextReply(built.reply)
-        reply.kept = built.reply
+        reply.built = built
     reply["partial"] = bool(built.stale or built.unfinished or missing) or job.project.state == "scanning"
     return reply
 

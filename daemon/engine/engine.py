@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from collections.abc import Mapping
+from typing import Any
 
 from ..access.permissions import Permissions
 from ..config.files import config_problems
@@ -35,6 +37,7 @@ from ..search.service import SearchService
 from ..sessions.deliveries import Deliveries
 from ..sessions.delivery_tables import RECORD_DAYS, DeliveryLimits
 from ..sessions.service import Sessions
+from ..sessions.session import Session
 from ..sessions.timeline import Timeline
 from ..transcripts.grafting import GraftService
 from ..workspace.freshness import TreeFreshness, deadline_of
@@ -205,6 +208,23 @@ class Engine:
             return False
         self._built.clear()
         return True
+
+    async def begin_session(
+        self,
+        project: Project,
+        session_id: str,
+        *,
+        name: str = "",
+        agent_name: str = "",
+        selection: str | Mapping[str, Any] | None = None,
+    ) -> Session:
+        """Begin a session of an agent, whose window holds nothing yet."""
+        session = await self.sessions.create(
+            project, session_id, name=name, agent_name=agent_name, selection=selection
+        )
+        self.item_search.warm(project.root, project.instructions.items.items)
+        self.context_log.forget_window(session.id)
+        return session
 
     async def size(self, project: Project) -> IndexSize:
         """Return the size of a project's index."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from foveal.benchmarks.mutations.mutation import ROOT
 from foveal.daemon.access import dashboard
-from foveal.daemon.api import contexts, handlers
 from foveal.daemon.context import built, sent_content
 from foveal.daemon.core import storage, write_behind
 from foveal.daemon.core.system import RACY_NS
@@ -39,7 +38,6 @@ PHRASES = (
     f"{sent_content.WINDOWS_MAX:,} conversations, {sent_content.SLICES_MAX:,} slices each",
     f"{sent_content.HELD_MAX:,} slices in total",
     f"`history.days`, and {LOG.max_contexts:,} contexts |",
-    f"{handlers.MEMORY_MAX_BYTES // MB} MB; {contexts.CALLS_MAX} requests of 4 KB",
     f"{results.KEPT_CHARACTERS // 1_000_000} million characters; {chunk_table.UNPACKED_BYTES // 1_000_000} MB",
     f"records for {LOG.record_days} days; {LOG.max_per_session:,} records per session, {LOG.max_requests:,} in total",
     f"{LOG.entries_per_session:,} entries per session",
