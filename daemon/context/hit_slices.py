@@ -1,4 +1,4 @@
-"""Slices of search hits: found definitions, members of a found class, and definitions that found ones use."""
+"""Slices of search hits: found definitions, and definitions that found ones use."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ from ..rules.instruction_places import RuleFiles
 from ..search.query import FoundDefinition, Hit
 from . import render
 from .build_state import BuildState, content_key
-from .excerpt import outline
 from .file_forms import DefinitionForms, FileForms, name_of
 from .focus import FocusNode
-from .selection import Form, Slice, fixed
+from .selection import Slice
 
 LONG_CHARACTERS = 4_000
 """Maximum characters of a definition that enters whole (1,000 tokens, about 100 lines). A longer one enters
@@ -41,15 +40,6 @@ OPENED_LINES = 30
 
 MARKS = ("@", "#[", "[")
 """The first characters of lines that annotate a definition, such as decorators."""
-
-MEMBERS_PROBABILITY_MIN = 0.5
-"""Minimum probability of a class whose members are listed."""
-
-BARE_LINES = 4
-"""Maximum lines of the head of a class whose members are listed."""
-
-MEMBERS_MAX = 40
-"""Maximum number of listed members."""
 
 
 def hit_slices(state: BuildState, nodes: Sequence[FocusNode], found: Sequence[Found]) -> Iterator[Slice]:
@@ -104,24 +94,6 @@ def hit_slices(state: BuildState, nodes: Sequence[FocusNode], found: Sequence[Fo
             competes=True,
             frame=frame,
         )
-        if symbol is not None and _is_bare_class(state, match, symbol):
-            form, grow, characters = fixed(_members(source.symbols, symbol, source.tag))
-            yield Slice(
-                id=f"members:{match.path}#{symbol.name}",
-                type="document",
-                layer="focus",
-                weight=weight,
-                order=(3, 10_000 + places[match.path], match.first, 1),
-                smallest=form,
-                grow=grow,
-                full_characters=characters,
-                path=match.path,
-                source=f"members of {name_of(match.path, symbol.name)}, which is probably meant",
-                score=match.probability,
-                lines=(match.last + 1, symbol.end_line),
-                competes=True,
-                frame=frame,
-            )
 
 
 def needed_slices(
@@ -223,30 +195,6 @@ def _unsaved(
         content=content_key(content),
         competes=True,
     )
-
-
-def _is_bare_class(state: BuildState, definition: FoundDefinition, symbol: Symbol) -> bool:
-    """Whether the definition is a probable class whose shown lines have little more than its name."""
-    return (
-        symbol.kind in CLASSES
-        and definition.probability >= MEMBERS_PROBABILITY_MIN
-        and definition.last < symbol.end_line
-        and definition.last - definition.first < BARE_LINES
-        and state.request.context_tokens >= NEEDED_TOKENS_MIN
-    )
-
-
-def _members(symbols: Iterable[Symbol], around: Symbol, tag: str) -> Form:
-    """Return a form that lists the signatures of the members of a class."""
-    members = [
-        symbol
-        for symbol in symbols
-        if around.start_line < symbol.start_line <= around.end_line and symbol.depth == around.depth + 1
-    ]
-    left_out = len(members) - MEMBERS_MAX
-    more = f"⋮ {left_out:,} more\n" if left_out > 0 else ""
-    listed = outline(members[:MEMBERS_MAX], tag, docs=False)
-    return Form(f"⋮ members of {around.name}\n{listed}\n{more}", compressed=left_out > 0)
 
 
 def _as_shown(definition: FoundDefinition, symbols: Iterable[Symbol]) -> Symbol | None:

@@ -105,9 +105,7 @@ def near_misses(
     dropped = [each.slice for each in selection.dropped if each.reason != "duplicate"]
     dropped.sort(key=lambda piece: (-piece.weight, piece.id))
     others = [piece for piece in dropped if piece.type in KINDS]
-    found: list[_Found] = [
-        (piece, "") for piece in dropped if piece.type == "document" and not piece.id.startswith("members:")
-    ]
+    found: list[_Found] = [(piece, "") for piece in dropped if piece.type == "document"]
     found += _passed(state, offered, considered, selection)
     found.sort(key=_by_probability)
     files = [piece for piece in dropped if piece.path and piece.type not in {*KINDS, "document"}]

@@ -80,12 +80,6 @@ class ScopeTable:
             self._insert(scope)
         self._changed.clear()
 
-    def take_over(self, scopes: Sequence[Scope]) -> None:
-        """Add scopes that aren't in the database yet, the most recently used first."""
-        for scope in reversed(scopes):
-            self._insert(scope)
-            self._changed[scope.id] = None
-
     def get(self, scope_id: str) -> Scope:
         """Return a scope and mark it as used. Raises `NotFound` with a hint."""
         scope = self._scopes.get(scope_id)

@@ -121,12 +121,12 @@ def test_a_state_folder_that_is_removed_is_made_again_and_said(
         for one in daemon.state.iterdir():
             shutil.rmtree(one) if one.is_dir() else one.unlink()
     until(lambda: os.path.lexists(daemon_file(str(daemon.state))))
+    until(lambda: is_recovered(daemon))
     status = daemon.call("Status")
     assert status["pid"] == pid
     assert any("was removed" in one for one in status["degraded"])
     assert os.path.lexists(lock_file(str(daemon.state)))
-    assert daemon.call("GetScope", scope_id=scope)["focus_paths"] == ["shop/auth.py"]
-    assert "def login" in daemon.call("GetContext", scope_id=scope)["context"]
+    assert daemon.error("GetScope", scope_id=scope).code == "not_found"
     assert daemon.open_ready(root)["state"] == "ready"
     assert psutil.wait_procs(children, DEADLINE_S)[1] == []
     assert "Traceback" not in daemon.log()
