@@ -31,7 +31,7 @@ from ..core.system import resident_bytes
 from ..engine.engine import Engine
 from .events import filtered
 from .marks import Plain, Text
-from .method import AgentRequest, DaemonRequest, MethodRequest, method, reply_of
+from .method import AgentRequest, DaemonRequest, MethodRequest, WireMap, method, reply_of
 from .projects import ProjectReply, project_reply
 
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
@@ -117,36 +117,6 @@ class ScopeFigures(Struct, frozen=True):
 class IndexFigures(Struct, frozen=True):
     files_pending: Plain[int]
     chunks_pending: Plain[int]
-
-
-class SampleReply(Struct, frozen=True):
-    """The activity since the previous sample."""
-
-    at: Plain[str]
-    seconds: Plain[float]
-    requests: Plain[int]
-    errors: Plain[int]
-    contexts: Plain[int]
-    cached: Plain[int]
-    tokens: Plain[int]
-    tokens_before: Plain[int]
-    tokens_by_agent: Plain[dict[str, int]]
-    context_ms: Plain[dict[str, float | None]]
-    all_ms: Plain[dict[str, float | None]]
-    methods: Plain[dict[str, dict[str, float | None]]]
-    files_pending: Plain[int]
-    chunks_pending: Plain[int]
-    memory_bytes: Plain[dict[str, int | None]]
-    scopes: Plain[int]
-    subscribers: Plain[int]
-
-
-class HistoryReply(Struct, frozen=True):
-    """The samples of a period, the oldest first."""
-
-    period: Plain[str]
-    step_s: Plain[float]
-    samples: list[SampleReply]
 
 
 class MetricsReply(Struct, frozen=True):
@@ -237,7 +207,7 @@ class DaemonMethods:
         if request.history is not None:
             # In a thread: the maps of 360 samples take 10 ms.
             samples = self._engine.history.history(request.history)
-            history = await asyncio.to_thread(lambda: to_builtins(history_reply(samples)))
+            history = await asyncio.to_thread(history_map, samples)
         engine, gauges = self._engine, self._engine.gauges()
         statistics = engine.metrics.statistics()
         return MetricsReply(
@@ -285,29 +255,25 @@ def context_figures(statistics: MetricsStatistics) -> ContextTotals:
     )
 
 
-def history_reply(history: MetricSamples) -> HistoryReply:
+def history_map(history: MetricSamples) -> WireMap:
     """Return the samples of a period in the form of the wire."""
-    return HistoryReply(history.period, history.step_s, [_sample(sample) for sample in history.samples])
+    return {**to_builtins(history), "samples": [_sample(sample) for sample in history.samples]}
 
 
-def _sample(sample: Sample) -> SampleReply:
-    gauges = sample.gauges
-    return reply_of(
-        SampleReply,
-        sample,
-        tokens_by_agent=dict(sample.tokens_by_agent),
-        context_ms=_quantiles(sample.context),
-        all_ms=_quantiles(sample.all),
-        methods={
-            name: {"count": count, "p50_ms": _rounded(each.p50), "p95_ms": _rounded(each.p95)}
-            for name, (count, each) in sample.methods.items()
-        },
-        files_pending=gauges.files_pending,
-        chunks_pending=gauges.chunks_pending,
-        memory_bytes=dict(gauges.memory_bytes),
-        scopes=gauges.scopes,
-        subscribers=gauges.subscribers,
-    )
+def _sample(sample: Sample) -> dict[str, object]:
+    found: dict[str, object] = to_builtins(sample)
+    for name in ("context", "all", "gauges"):
+        del found[name]
+    methods = {
+        name: {"count": count, "p50_ms": _rounded(each.p50), "p95_ms": _rounded(each.p95)}
+        for name, (count, each) in sample.methods.items()
+    }
+    latencies = {
+        "context_ms": _quantiles(sample.context),
+        "all_ms": _quantiles(sample.all),
+        "methods": methods,
+    }
+    return {**found, **latencies, **to_builtins(sample.gauges)}
 
 
 def _quantiles(found: Quantiles) -> dict[str, float | None]:

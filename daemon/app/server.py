@@ -281,7 +281,7 @@ class Daemon:
     async def _check_paths(self, server: Server) -> None:
         """Rebind sockets whose paths were removed, and restart if the state folder was removed."""
         state = self._startup.environment.state_dir
-        bind_error = logged = ""
+        bind_error = ""
         while True:
             await asyncio.sleep(CHECK_S)
             if not self._lock.lies_at(paths.lock_file(state)):
@@ -295,12 +295,6 @@ class Daemon:
                 log.warning("there is space on the disk again: the daemon restarts, to open its files")
                 self._restart()
                 return
-            unwritten = ""
-            if path_mark(paths.daemon_file(state)) is None:
-                unwritten = _write_info(self._startup, self._http.path)
-            if unwritten and unwritten != logged:
-                log.warning("%s", unwritten)
-            logged = unwritten
             try:
                 if not self._own.is_there:
                     self._own.bind_again()  # the server closes the former socket

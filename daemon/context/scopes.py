@@ -208,9 +208,9 @@ class ScopeStore:
     A finished write survives the process being killed (SQLite's WAL, synchronous = NORMAL).
     """
 
-    def __init__(self, path: str, system: System, distrusted: str = "") -> None:
-        """Open the database; `distrusted` says why the existing file must be replaced."""
-        opened = open_database(path, SCHEMA, SCHEMA_VERSION, system, distrusted=distrusted, probe=_rows)
+    def __init__(self, path: str, system: System) -> None:
+        """Open the database, anew if it is damaged."""
+        opened = open_database(path, SCHEMA, SCHEMA_VERSION, system, probe=_rows)
         self._path = path
         self._system = system
         self.kept = ""

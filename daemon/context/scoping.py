@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from ..core.errors import PermissionDenied
 from ..core.events import EventHub
-from ..core.storage import DatabaseError, may_pass
+from ..core.storage import DatabaseError
 from ..core.system import System
 from ..core.times import timestamp_of
 from ..core.work import Work
@@ -76,9 +76,6 @@ class ScopeService:
         self._store: ScopeStore | None = None
         self._last_write: asyncio.Future[None] | None = None
         self._retrying = False
-        self._path = ""
-        self._distrusted = ""
-        """Why the open database is damaged, "" if it isn't; it is replaced at the next retry."""
         self.problem = ""
         """Why scopes could not be written, "" if they could; writing is retried."""
 
@@ -91,7 +88,6 @@ class ScopeService:
         until the daemon ends.
         """
         path = os.path.join(state_dir, "scopes.sqlite")
-        self._path = path
         try:
             store, scopes = await self._work.in_writer(partial(_open_store, path, self._system))
         except (DatabaseError, OSError) as error:
@@ -276,34 +272,15 @@ class ScopeService:
             if not self.problem:
                 log.warning("scopes can't be written: %s", error)
             self.problem = f"scopes are not on the disk and end with the daemon: {error}"
-            if not may_pass(error):
-                self._distrusted = str(error)
             if not self._retrying:
                 self._retrying = True
                 self._work.start_background(self._retry(), "write scopes again")
-
-    async def _open_anew(self) -> None:
-        """Quarantine a damaged database and mark all scopes to be written into the new one."""
-        store, distrusted = self._store, self._distrusted
-        if store is None:
-            return
-        try:
-            self._store = await self._work.in_writer(
-                partial(_replaced_store, store, self._path, self._system, distrusted)
-            )
-        except (DatabaseError, OSError) as error:
-            log.warning("scopes can't be kept: %s", error)
-            return
-        self._distrusted = ""
-        self._scopes.mark_changed(scope.id for scope in self._scopes.of_project(None)[::-1])
 
     async def _retry(self) -> None:
         """Retry writing until it succeeds."""
         try:
             while self.problem:
                 await asyncio.sleep(RETRY_S)
-                if self._distrusted:
-                    await self._open_anew()
                 with suppress(DatabaseError):  # reported by `problem`
                     await self.persist()
         finally:
@@ -313,12 +290,6 @@ class ScopeService:
 def has_hot(project: Project, scope: Scope) -> bool:
     """Whether a scope lists the files being worked on now, or these aren't known yet."""
     return project.state != "ready" or scope.hot == project.hot_nodes()
-
-
-def _replaced_store(store: ScopeStore, path: str, system: System, distrusted: str) -> ScopeStore:
-    with suppress(DatabaseError):
-        store.close()
-    return ScopeStore(path, system, distrusted)
 
 
 def _open_store(path: str, system: System) -> tuple[ScopeStore, list[Scope]]:

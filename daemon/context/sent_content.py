@@ -46,6 +46,8 @@ class ConversationContent(Struct, frozen=True, dict=True):
     """The content of one conversation: slices by id. Immutable: each reply makes a new one."""
 
     slices: Mapping[str, Held] = field(default_factory=dict)
+    last: str = ""
+    """The id of the context that was sent last."""
 
     @cached_property
     def key(self) -> bytes:
@@ -131,7 +133,9 @@ class ContextWindows:
         """Return the content that an agent's window in a session holds; empty for an unknown agent."""
         return self._windows.get((session_id, agent_id), NOTHING_HELD)
 
-    def sent(self, session_id: str, agent_id: str, slices: Iterable[tuple[str, Held]]) -> ConversationContent:
+    def sent(
+        self, session_id: str, agent_id: str, slices: Iterable[tuple[str, Held]], context_id: str = ""
+    ) -> ConversationContent:
         """Record the content sent to an agent; return all content that its window holds now."""
         known = dict(self._pop((session_id, agent_id)).slices)
         for identifier, held in slices:
@@ -139,7 +143,7 @@ class ContextWindows:
             known[identifier] = held
         while len(known) > SLICES_MAX:
             del known[next(iter(known))]
-        resident = self._windows[session_id, agent_id] = ConversationContent(known)
+        resident = self._windows[session_id, agent_id] = ConversationContent(known, context_id)
         self._held += len(known)
         while len(self._windows) > WINDOWS_MAX or self._held > HELD_MAX:
             self._pop(next(iter(self._windows)))
