@@ -208,15 +208,6 @@ def test_imports_that_lead_nowhere_are_gaps(shop: Desk) -> None:
     assert gaps[-1] == "31 more gaps"
 
 
-def test_a_barrel_says_what_it_passes_on(desk: Desk) -> None:
-    files = {f"lib/m{n}.ts": f"export const x{n} = {n};\n" for n in range(20)}
-    barrel = "".join(f'export * from "./m{n}";\n' for n in range(20))
-    desk.write({**files, "lib/index.ts": barrel, "app.ts": 'import { x1 } from "./lib";\n'})
-    text = block(desk.context("app.ts"), "lib/index.ts")
-    assert "it imports `lib/m0.ts`, `lib/m1.ts`" in text
-    assert "and 8 more" in text
-
-
 def test_a_go_package_comes_whole_without_its_tests(desk: Desk) -> None:
     desk.write(
         {
@@ -250,19 +241,6 @@ def test_constraints_of_those_above_come_first_and_once(shop: Desk) -> None:
     context = shop.context(above=("be quick", "be kind"), constraints=("be kind", "no\nnew\nlines"))
     section = context.partition("## Constraints\n\n")[2].partition("## ")[0]
     assert section == "- be quick\n- be kind\n- no new lines\n\n"
-
-
-def test_decisions_bear_their_outcome(shop: Desk) -> None:
-    shop.experiences = (
-        experience(3, outcome="failure", error="it\nbroke", rationale="because", files_touched=("a.py",)),
-        experience(2, outcome="reverted"),
-        experience(1, outcome="success"),
-    )
-    section = shop.context().partition("## Recent Decisions\n\n")[2].partition("## ")[0]
-    assert section == (
-        "- agent3: decision 3 (failed: it broke)\n  why: because\n  files: a.py\n"
-        "- agent2: decision 2 (reverted)\n- agent1: decision 1\n\n"
-    )
 
 
 def test_hot_files_are_named_unless_they_are_in_focus_or_gone(shop: Desk) -> None:
@@ -359,28 +337,6 @@ def test_a_change_after_the_index_is_shown_and_told(shop: Desk) -> None:
     built = shop.build("src/shop/cart.py")
     assert built.stale == ("src/shop/auth.py",)
     assert "brand_new" not in built.reply["context"], "no definition that is no more"
-
-
-def test_a_link_out_of_the_project_is_not_followed(shop: Desk, tmp_path: Path) -> None:
-    secret = write_files(
-        tmp_path / "outside", {"auth.py": "SECRET = 'word'\n", "shop/auth.py": "SECRET = 'word'\n"}
-    )
-    auth = shop.root / "src/shop/auth.py"
-    auth.unlink()
-    auth.symlink_to(secret / "auth.py")  # after the scan, which took it for a file
-    for focus in ("src/shop/auth.py", "src/shop/cart.py", "src/shop/auth.py#login", "src/shop"):
-        built = shop.build(focus, prompt="login SECRET in auth.py")
-        assert "word" not in built.reply["context"]
-        assert any("leads out of the project through a symlink" in gap for gap in built.reply["gaps"])
-        assert not built.lasting
-    auth.unlink()
-    (shop.root / "src/shop").rename(shop.root / "src/away")
-    (shop.root / "src/shop").symlink_to(secret / "shop")  # so that the folder leads out
-    assert "word" not in shop.context("src/shop/auth.py", "src/shop")
-    (shop.root / "src/shop").unlink()
-    (shop.root / "src/away").rename(shop.root / "src/shop")
-    auth.symlink_to("sessions.py")
-    assert "MAX_AGE" in shop.context("src/shop/auth.py"), "a link inside leads where it leads"
 
 
 def test_a_file_that_grew_too_large_is_shown_from_its_beginning(desk: Desk) -> None:
@@ -624,19 +580,6 @@ def test_a_search_brings_in_no_rule(shop: Desk) -> None:
     assert "repository's logger" not in built.reply["context"]
 
 
-def test_files_without_room_for_their_definitions_are_named_once(desk: Desk) -> None:
-    desk.write(many(2, lines=40))
-    hits = []
-    for path in ("lib0/m0.py", "lib1/m1.py"):
-        starts = [1 + 44 * place for place in range(4)]
-        places = [
-            FoundDefinition(path, None, at, at + 41, 0.9 if path == "lib0/m0.py" else 0.5) for at in starts
-        ]
-        hits.append(replace(found(path, 0.9), definitions=places))
-    gaps = desk.build(hits=hits, prompt="f?", max_tokens=400, reserve_tokens=0).reply["gaps"]
-    assert gaps == ["no room in the budget for more of lib0/m0.py, lib1/m1.py: ask with a larger max_tokens"]
-
-
 def test_items_of_the_session_come_first_and_stay_named_without_room(shop: Desk) -> None:
     items = [Item("rule", f"r{n}", "manual", f"Rule {n}. " * 200, "PutItem") for n in range(40)]
     plan = ItemPlan(tuple(PlannedItem(item, "manual") for item in items))
@@ -651,17 +594,6 @@ def test_items_of_the_session_come_first_and_stay_named_without_room(shop: Desk)
     whole = shop.build("src/shop/auth.py", plan=plan, max_tokens=20_000, reserve_tokens=0)
     assert not any(one.get("dropped") for one in whole.reply["items"])
     assert "dropped" not in whole.reply
-
-
-def test_a_rule_is_shortened_to_what_the_prompt_is_about(desk: Desk) -> None:
-    parts = [
-        f"## Part {n}\n\nAlways {'write refunds down' if n == 17 else 'be kind to parcels'}. It pays."
-        for n in range(40)
-    ]
-    desk.write({"CLAUDE.md": "# House\n\n" + "\n\n".join(parts), "a.py": "x = 1\n"})
-    built = desk.build(prompt="what of refunds?", max_tokens=400, reserve_tokens=0)
-    assert "Always write refunds down." in built.reply["context"]
-    assert "[COMPRESSED]" in built.reply["context"]
 
 
 def test_tokens_are_counted_by_the_counter_that_is_set(desk: Desk) -> None:

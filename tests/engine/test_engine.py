@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import os
 import signal
 import sys
@@ -15,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from foveal.daemon.config.settings import EmbeddingConfig, Environment, ScopesConfig, UserConfig
+from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
 from foveal.daemon.context import service as contexts
 from foveal.daemon.context import sources
 from foveal.daemon.context.assembly import build
@@ -24,7 +23,7 @@ from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scoping import ScopeSelector
 from foveal.daemon.core import child as child_process
 from foveal.daemon.core.child import ChildProcess
-from foveal.daemon.core.errors import Busy, ChildDied, FovealError, NotFound, ProjectUnavailable
+from foveal.daemon.core.errors import ChildDied, FovealError, ProjectUnavailable
 from foveal.daemon.core.system import System
 from foveal.daemon.engine.engine import Engine
 from foveal.daemon.index.messages import CloseProject, OpenProject, SyncTree
@@ -32,9 +31,9 @@ from foveal.daemon.project.tree import Tree
 from foveal.daemon.search.answers import ProjectCall
 from foveal.daemon.search.query import SearchQuery
 from foveal.daemon.sessions.scope import Scope
-from foveal.daemon.workspace import freshness, indexer_client, open_projects
+from foveal.daemon.workspace import freshness, indexer_client
 from foveal.daemon.workspace.index_view import read_tree
-from foveal.daemon.workspace.project import Project, load
+from foveal.daemon.workspace.project import Project
 
 from tests.conftest import write_files
 
@@ -392,18 +391,6 @@ async def test_the_first_prompt_waits_for_names_and_words(
 # Once for all
 
 
-async def test_concurrent_opens_of_a_project_are_shared(
-    base: Path, root: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    loads = counted(monkeypatch, open_projects, load)
-    async with running(base) as engine:
-        opened = await asyncio.gather(
-            *(engine.projects.at(root) for _ in range(20)), engine.projects.open_named(root)
-        )
-        assert len(set(map(id, opened))) == 1
-        assert loads == [root]
-
-
 async def test_concurrent_requests_share_a_build(
     base: Path, root: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -512,65 +499,7 @@ async def test_a_root_that_is_gone_is_an_error_and_is_not_kept(base: Path, root:
 # Scopes
 
 
-async def test_the_least_recently_used_scope_goes_and_that_is_announced(base: Path, root: str) -> None:
-    config = dataclasses.replace(UserConfig(), scopes=ScopesConfig(max_count=2))
-    async with running(base, config) as engine:
-        released: list[dict[str, Any]] = []
-        engine.events.subscribe("me", ["scope.released"], released.append)
-        project = await engine.projects.at(root)
-        first, second = [
-            await engine.scoping.scope_for(project, ScopeSelector(session_id="s", agent_id=name))
-            for name in "ab"
-        ]
-        await engine.scoping.scope_for(project, ScopeSelector(scope_id=first.id))
-        await engine.scoping.scope_for(project, ScopeSelector(session_id="s", agent_id="c"))
-        assert [(event["data"]["scope_id"], event["data"]["evicted"]) for event in released] == [
-            (second.id, True)
-        ]
-        with pytest.raises(NotFound, match="evicted"):
-            await engine.scoping.scope_for(project, ScopeSelector(scope_id=second.id))
-    async with running(base, config) as engine:
-        assert engine.scopes.get(first.id).agent_id == "a"
-        with pytest.raises(NotFound):
-            engine.scopes.get(second.id)
-
-
-async def test_expansions_by_many_at_once_are_all_kept(base: Path, root: str) -> None:
-    names = [f"n{number}.py" for number in range(20)]
-    write_files(Path(root), dict.fromkeys(names, "x = 1\n"))
-    async with running(base) as engine:
-        project = await engine.projects.at(root)
-        await ready(project)
-        scope = await engine.scoping.scope_for(project, ScopeSelector(focus_paths=("a.py",)))
-        replies = await asyncio.gather(
-            *(engine.scoping.expand(scope.id, [name, "nowhere.py"]) for name in names)
-        )
-        assert [reply["expanded"] for reply in replies] == [[name] for name in names]
-        assert all(reply["unknown"] == ["nowhere.py"] for reply in replies)
-        assert sorted(engine.scopes.get(scope.id).expanded) == sorted(names)
-    async with running(base) as engine:
-        assert sorted(engine.scopes.get(scope.id).expanded) == sorted(names), "what was answered is durable"
-
-
 # The end
-
-
-async def test_no_work_starts_after_shutdown(base: Path, root: str) -> None:
-    async with running(base) as engine:
-        await ready(await engine.projects.at(root))
-    with pytest.raises(Busy):
-        await engine.projects.open_root(str(base))
-    assert engine.indexing.link.pid is None
-
-
-async def test_waiting_requests_fail_at_shutdown(base: Path, root: str) -> None:
-    async with running(base, argv=HANGS) as engine:
-        await (await begin_to_open(engine, root))
-        project = engine.projects.get(root)
-        assert project is not None
-        comparing = asyncio.create_task(engine.indexing.sync(project))
-    with pytest.raises((asyncio.CancelledError, FovealError)):
-        await comparing
 
 
 async def begin_to_open(engine: Engine, root: str) -> asyncio.Task[Project]:
