@@ -9,10 +9,11 @@ import asyncio
 import os
 import time
 from collections.abc import Callable
-from typing import Annotated, Any, Protocol
+from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
 
+from ...ipc.connection import Connection
 from ...ipc.version import __version__
 from ..access.dashboard import CODE_S, LOOPBACK, Admission, Dashboard
 from ..config.source import editor_template
@@ -37,17 +38,6 @@ from .projects import ProjectReply, project_reply
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 TOPIC_LIST = f"a list of topics, of which there are {', '.join(sorted(TOPICS))}"
-
-
-class Subscriber(Protocol):
-    """The connection of a client that receives events."""
-
-    @property
-    def publish(self) -> Sink:
-        """Return the sink for events."""
-
-    def when_lost(self, callback: Callable[[Any], None]) -> None:
-        """Call back with the connection when it is lost."""
 
 
 class PingRequest(MethodRequest, frozen=True):
@@ -175,7 +165,7 @@ class DaemonMethods:
         )
 
     @method("Subscribe", policy="own", access="read")
-    def subscribe(self, request: SubscribeRequest, connection: Subscriber) -> SubscribeReply:
+    def subscribe(self, request: SubscribeRequest, connection: Connection) -> SubscribeReply:
         """Send events of these topics from now on, as notifications `[2, "event", [{topic, at, data}]]`."""
         topics = request.topics
         unknown = [topic for topic in topics if topic not in TOPICS]
@@ -184,7 +174,8 @@ class DaemonMethods:
             raise InvalidRequest(
                 f"topics has the unknown topic {unknown[0]!r:.80}; known are {known}", "topics"
             )
-        sink, agent, permissions = connection.publish, request.agent, self._engine.permissions
+        agent, permissions = request.agent, self._engine.permissions
+        sink: Sink = connection.publish
         if agent.is_named:
             permissions.require_by_user(agent)
             sink = filtered(sink, agent, permissions)

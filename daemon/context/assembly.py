@@ -37,7 +37,6 @@ from .dependency_slices import (
     SIBLING_VALUE,
     SIBLINGS_PLACE,
     dependencies,
-    dependencies_of_size,
     importers,
     outline_slices,
     siblings,
@@ -71,7 +70,6 @@ def _built(gathered: GatheredSources, reader: Reader | None) -> Built:
     asked_for = {node.path for node in nodes}
     imported = dependencies(state, nodes)
     found = found_definitions(state, nodes)
-    imported = dependencies_of_size(state, imported)
     focus = {node.path for node in nodes} | {match.path for _, match in found}
     importing = importers(state, nodes, focus | set(imported))
     beside = siblings(state, nodes, focus | {*imported, *importing})

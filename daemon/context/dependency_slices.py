@@ -37,7 +37,7 @@ IMPORTERS_PLACE, SIBLINGS_PLACE = 100_000, 200_000
 def dependencies(state: BuildState, nodes: Sequence[FocusNode]) -> dict[str, str]:
     """Return the files that the focus imports, each with its first importer; missing ones become gaps.
 
-    The number is limited by `context.dependencies_max`; `dependencies_of_size` limits it further.
+    The number is limited by `context.dependencies_max` and by the size of the context.
     """
     found: dict[str, str] = {}
     inside = {node.path for node in nodes}
@@ -51,21 +51,11 @@ def dependencies(state: BuildState, nodes: Sequence[FocusNode]) -> dict[str, str
                 for target in package_files(state.snapshot.tree.layout, imported.target):
                     if target not in inside:
                         found.setdefault(target, path)
-    limit = state.snapshot.config.context.dependencies_max
-    if len(found) > limit:
-        state.gaps.append(
-            f"{len(found) - limit:,} of {len(found):,} imported files are left out: at most {limit}"
-        )
-    return dict(list(found.items())[:limit])
-
-
-def dependencies_of_size(state: BuildState, found: Mapping[str, str]) -> dict[str, str]:
-    """Return the first imported files, as many as a context of this size shows."""
-    wanted = IMPORTS_MIN + state.request.context_tokens // TOKENS_PER_IMPORT
+    most = state.snapshot.config.context.dependencies_max
+    wanted = min(most, IMPORTS_MIN + state.request.context_tokens // TOKENS_PER_IMPORT)
     if len(found) > wanted:
-        state.gaps.append(
-            f"{len(found) - wanted:,} of {len(found):,} imported files are left out for want of room"
-        )
+        why = f": at most {most}" if wanted == most else " for want of room"
+        state.gaps.append(f"{len(found) - wanted:,} of {len(found):,} imported files are left out{why}")
     return dict(list(found.items())[:wanted])
 
 

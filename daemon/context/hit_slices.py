@@ -11,7 +11,6 @@ from ..graph.code_graph import CLASSES
 from ..graph.usages import Needed, Role, needed_by
 from ..languages.shared.language import language_of
 from ..languages.shared.records import Symbol
-from ..project.content import Content
 from ..project.text_kind import role_of
 from ..rules.instruction_places import RuleFiles
 from ..search.query import FoundDefinition, Hit
@@ -68,31 +67,35 @@ def hit_slices(state: BuildState, nodes: Sequence[FocusNode], found: Sequence[Fo
         if match.path in unsaved:
             continue
         most = most or worth(match)
-        weight = round(state.weights.document * sqrt(worth(match) / most), 4)
+        source = state.source(match.path, content)
+        place = 10_000 + places[match.path]
+        identifier = match.path
+        forms: FileForms | DefinitionForms
         if is_unsaved:
             unsaved.add(match.path)
-            yield _unsaved(state, content, reasons, match, found, weight, places[match.path])
-            continue
-        source = state.source(match.path, content)
-        frame = render.code_frame(name_of(match.path), source.fence, source.tag)
-        forms = DefinitionForms(source, symbol, match.first, match.last, state.words, in_frame=True)
-        name = f"#{match.symbol.name}" if match.symbol is not None else f":{match.first}"
+            names = [each.symbol.name for _, each in found if each.path == match.path and each.symbol]
+            node = FocusNode(match.path, "", "document", reasons)
+            forms = FileForms(node, source, state.words, names, cut=content.cut, unsaved=True)
+        else:
+            forms = DefinitionForms(source, symbol, match.first, match.last, state.words, in_frame=True)
+            identifier += f"#{match.symbol.name}" if match.symbol is not None else f":{match.first}"
+        lines = None if is_unsaved else (match.first, match.last)
         yield Slice(
-            id=f"document:{match.path}{name}",
+            id=f"document:{identifier}",
             type="document",
             layer="focus",
-            weight=weight,
-            order=(3, 10_000 + places[match.path], match.first),
+            weight=round(state.weights.document * sqrt(worth(match) / most), 4),
+            order=(3, place, match.first),
             smallest=forms(LONG_CHARACTERS),
             grow=forms,
             full_characters=forms.full_characters,
             path=match.path,
-            source=_source(reasons, match),
+            source=f"found for the prompt, probability {match.probability}: {reasons}",
             score=match.probability,
-            lines=(match.first, match.last),
-            content=content_key(content, (match.first, match.last)),
+            lines=lines,
+            content=content_key(content, lines),
             competes=True,
-            frame=frame,
+            frame=None if is_unsaved else render.code_frame(name_of(match.path), source.fence, source.tag),
         )
 
 
@@ -159,42 +162,6 @@ def _without_marks(lines: Sequence[str], needed: Needed) -> tuple[int, int]:
     ].lstrip().startswith(MARKS):
         skipped += 1
     return needed.first + skipped, min(needed.last + skipped, needed.symbol.end_line)
-
-
-def _source(reasons: str, definition: FoundDefinition) -> str:
-    return f"found for the prompt, probability {definition.probability}: {reasons}"
-
-
-def _unsaved(
-    state: BuildState,
-    content: Content,
-    reasons: str,
-    definition: FoundDefinition,
-    found: Iterable[Found],
-    weight: float,
-    place: int,
-) -> Slice:
-    names = [
-        each.symbol.name for _, each in found if each.path == definition.path and each.symbol is not None
-    ]
-    node = FocusNode(definition.path, "", "document", reasons)
-    source = state.source(definition.path, content)
-    forms = FileForms(node, source, state.words, names, cut=content.cut, unsaved=True)
-    return Slice(
-        id=f"document:{definition.path}",
-        type="document",
-        layer="focus",
-        weight=weight,
-        order=(3, 10_000 + place, 0),
-        smallest=forms(LONG_CHARACTERS),
-        grow=forms,
-        full_characters=forms.full_characters,
-        path=definition.path,
-        source=_source(reasons, definition),
-        score=definition.probability,
-        content=content_key(content),
-        competes=True,
-    )
 
 
 def _as_shown(definition: FoundDefinition, symbols: Iterable[Symbol]) -> Symbol | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 import logging
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -26,7 +28,7 @@ from ..workspace.index_view import ProjectSnapshot
 from ..workspace.open_projects import OpenProjects
 from ..workspace.project import Project
 from .focus import GLOBS_MAX, resolve_paths
-from .scopes import ScopeStore, ScopeTable, identity_of
+from .scopes import ScopeStore, ScopeTable
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +44,7 @@ def anybodys(scope: Scope) -> bool:
 
 
 class ScopeSelector(Struct, frozen=True):
-    """How a request names its scope: by id, or by the parameters that identify one (see `identity_of`).
+    """How a request names its scope: by id, or by the parameters that identify one (see `identity`).
 
     None means that the request doesn't set the field; the scope keeps its value.
     """
@@ -55,6 +57,19 @@ class ScopeSelector(Struct, frozen=True):
     constraints: tuple[str, ...] | None = None
     parent_scope_id: str = ""
     task_type: str = ""
+
+    def identity(self, root: str) -> str:
+        """Return a digest that is equal for requests that mean the same scope of a project.
+
+        It covers (project, session, agent) with a session, else (project, focus, constraints, parent, name).
+        """
+        focus, constraints = sorted(self.focus_paths or ()), self.constraints or ()
+        parts: list[object] = (
+            ["session", root, self.session_id, self.agent_id]
+            if self.session_id
+            else ["focus", root, focus, constraints, self.parent_scope_id, self.agent_name]
+        )
+        return hashlib.blake2b(json.dumps(parts).encode(), digest_size=16).hexdigest()
 
 
 class ScopeService:
@@ -126,7 +141,7 @@ class ScopeService:
         scope = (
             self._scopes.get(selector.scope_id)
             if selector.scope_id
-            else self._scopes.find(_identity(root, selector))
+            else self._scopes.find(selector.identity(root))
         )
         return scope if scope is not None and _updated(scope, selector) is scope else None
 
@@ -140,7 +155,7 @@ class ScopeService:
         if selector.scope_id:
             scope = self._scopes.get(selector.scope_id)
         else:
-            identity = _identity(project.root, selector)
+            identity = selector.identity(project.root)
             scope = self._scopes.find(identity) or self._create(project, identity, selector)
         changed = _updated(scope, selector)
         if changed is not scope and not may_change(scope):
@@ -295,18 +310,6 @@ def has_hot(project: Project, scope: Scope) -> bool:
 def _open_store(path: str, system: System) -> tuple[ScopeStore, list[Scope]]:
     store = ScopeStore(path, system)
     return store, store.load()
-
-
-def _identity(root: str, selector: ScopeSelector) -> str:
-    return identity_of(
-        root,
-        session_id=selector.session_id,
-        agent_id=selector.agent_id,
-        agent_name=selector.agent_name,
-        focus_paths=selector.focus_paths or (),
-        constraints=selector.constraints or (),
-        parent_id=selector.parent_scope_id,
-    )
 
 
 def _updated(scope: Scope, selector: ScopeSelector) -> Scope:

@@ -33,7 +33,7 @@ def source_of(text: str, language: str = "python") -> FileSource:
 
 def show(source: FileSource, characters: int = 100_000, words: str = "", wanted: str = "") -> tuple[str, int]:
     shown = shorten(source, words.split(), frozenset(wanted.split()), characters)
-    return shown.text, shown.left_out
+    return shown.text, shown.left_out_lines
 
 
 def check_lines(source: FileSource, text: str) -> set[int]:
@@ -304,7 +304,7 @@ def test_a_definition_keeps_its_line_numbers() -> None:
     symbol = next(each for each in one.symbols if each.name == "f33")
     shown = shorten_definition(one, symbol, ("c",), 60)
     assert 0 < len(shown.text) <= 60
-    assert shown.left_out > 0
+    assert shown.left_out_lines > 0
     for row in shown.text.split("\n"):
         number, _, line = row.strip().partition("  ")
         if number.isdigit():
