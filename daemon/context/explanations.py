@@ -99,13 +99,11 @@ class ExplainService:
                 "the context was partial: its deadline passed, or the project wasn't fully indexed"
             )
         related = await self._work.in_builder(partial(why_not_related, snapshot, reply, path))
-        return [*reasons, related, await self._rank(project, past, reply, path, degraded)]
+        return [*reasons, related, await self._rank(project, past, path, degraded)]
 
-    async def _rank(
-        self, project: Project, past: PastContext, reply: Mapping[str, Any], path: str, degraded: list[str]
-    ) -> str:
+    async def _rank(self, project: Project, past: PastContext, path: str, degraded: list[str]) -> str:
         """Return the rank of a file in a search for the prompt now, in words."""
-        prompt, taken = past.request.prompt, taken_hits(reply)
+        prompt = past.request.prompt
         if not prompt.strip():
             return "the request had no prompt, so that nothing was searched for it"
         if not project.config.context.hits_max:
@@ -113,15 +111,12 @@ class ExplainService:
         ask = SearchQuery(prompt, RANKS_MAX, definitions=True)
         found = await self._searching.search(project, ask, deadline_of(project, SEARCH_MS), past.policy)
         degraded += found.degraded
-        took = f"this context shows {taken or 'no'} {'file' if taken == 1 else 'files'} that it found"
-        if past.request.news and found.need is not None and not found.need.is_probable:
-            took = f"what was found for the prompt is left out: {found.need.reason}"
         rank = next((place for place, hit in enumerate(found.hits, 1) if hit.path == path), 0)
         if not rank:
-            return f"the search for the prompt doesn't find it among the first {RANKS_MAX}; {took}"
+            return f"the search for the prompt doesn't find it among the first {RANKS_MAX}"
         hit = found.hits[rank - 1]
         reasons = f" for {', '.join(hit.reasons)}" if hit.reasons else ""
-        return f"the search for the prompt has it at place {rank} (score {hit.score:.2f}){reasons}; {took}"
+        return f"the search for the prompt has it at place {rank} (score {hit.score:.2f}){reasons}"
 
     def _is_in_focus_now(self, past: PastContext, path: str) -> bool:
         scope = self._scopes.get(past.scope.id) if past.scope.id in self._scopes else past.scope
@@ -303,17 +298,6 @@ def _settings(config: ScanConfig) -> ScanSettings:
     return ScanSettings(max_file_bytes=config.max_file_bytes, exclude=config.exclude, skip_folders=skipped)
 
 
-WORDS: Mapping[str, str] = {
-    "focus": "it is in focus: {source}",
-    "expansion": "it was put in focus later: {source}",
-    "session_set": "it is {source}",
-    "rule": "it holds a rule ({source})",
-    "reference": "it holds a reference ({source})",
-    "dependency": "it is {source}, which is in focus",
-}
-"""The sentence about the source of a slice, by its type."""
-
-
 class PathReasons(Struct, frozen=True):
     """What a context's record says about a path.
 
@@ -352,34 +336,13 @@ def reasons_in_context(
     return PathReasons((), bool(named), (*reasons, *named), tuple(advice), settled)
 
 
-def taken_hits(reply: Mapping[str, Any]) -> int:
-    """Return the number of files in a context that were found for the prompt."""
-    found = (item for item in reply["slices"] if item["source"].startswith("found for the prompt"))
-    return len({match["path"] for match in found})
-
-
 def _why_shown(entry: Mapping[str, Any], path: str) -> str:
-    template, source = WORDS.get(entry["type"], "it was {source}"), entry["source"]
-    if entry["type"] == "dependency" and source.startswith(("imports ", "beside ")):
-        template = "it {source}, which is in focus" if source.startswith("imports ") else "it lies {source}"
-    elif source.startswith("`"):  # a definition named in the prompt
-        template = "it defines {source}"
-    if _is_item(entry, path):
-        template = f"it is a {entry['type']} ({{source}})"
-    elif entry.get("path") != path:
-        template = f"of {entry['path']}: {template}"
-    return f"{template.format(source=source)}; {_amount(entry)}"
-
-
-def _amount(entry: Mapping[str, Any]) -> str:
-    """Return the shown lines, tokens and weight of a slice in words."""
+    """Return the type and the source of a slice, with its lines, tokens and weight, in words."""
     tokens, before = entry["tokens"], entry["tokens_before"]
-    lines = ""
-    if "start_line" in entry:
-        first, last = entry["start_line"], entry["end_line"]
-        lines = f"line {first}, " if first == last else f"lines {first} to {last}, "
+    of = f"of {entry['path']}: " if entry.get("path") not in {None, "", path} else ""
+    lines = f"lines {entry['start_line']} to {entry['end_line']}, " if "start_line" in entry else ""
     size = f"{tokens:,} of its {before:,} tokens" if entry["compressed"] else f"{tokens:,} tokens"
-    return f"{lines}{size}, weight {entry['weight']:g}"
+    return f"{of}it is shown as {entry['type']}: {entry['source']}; {lines}{size}, weight {entry['weight']:g}"
 
 
 def _why_dropped(

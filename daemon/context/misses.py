@@ -5,7 +5,6 @@ The near misses are recorded when a context is built, from what its sources gave
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
@@ -234,29 +233,12 @@ def _percent(share: float) -> str:
     return f"{share * 100:.3g} %"
 
 
-GROUPS: Mapping[str, str] = {
-    "focus": "in focus",
-    "expansion": "in focus",
-    "document": "found for the prompt",
-    "session_set": "of the session",
-    "dependency": "beside them",
-    "rule": "of rules",
-    "reference": "of references",
-    "constraint": "of constraints",
-    "agent_history": "of decisions",
-}
-"""The types of slices that a verdict counts, in words."""
-
-
 def verdict_of(request: ContextRequest, reply: Mapping[str, Any], elapsed_ms: float) -> str:
     """Return in one line what was sent and why, what it cost, what it missed, and which limit bound."""
     took = f"{elapsed_ms:,.0f} ms" if elapsed_ms >= 10 else f"{elapsed_ms:.2g} ms"
     sent = f"Sent {reply['tokens']:,} tokens ({reply['bytes']:,} bytes) in {took}: "
     if count := len(reply["slices"]):
-        groups = Counter(GROUPS.get(part["type"], "others") for part in reply["slices"])
-        names = dict.fromkeys([*GROUPS.values(), "others"])
-        parts = ", ".join(f"{groups[name]:,} {name}" for name in names if groups[name])
-        sent += f"{count:,} {'slice' if count == 1 else 'slices'} ({parts})"
+        sent += f"{count:,} {'slice' if count == 1 else 'slices'}"
     else:
         withheld = next((text for text in reply["gaps"] if text.startswith("what was found")), "")
         why = withheld.partition(": ")[2] or ("nothing was new" if request.news else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from foveal.daemon.context.explanations import PathReasons, reasons_in_context, taken_hits
+from foveal.daemon.context.explanations import PathReasons, reasons_in_context
 from foveal.daemon.context.reply import DROPPED_MAX
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.sessions.scope import Scope
@@ -35,30 +35,12 @@ def told(path: str, *slices: dict[str, Any], **fields: Any) -> PathReasons:
     return reasons_in_context(SCOPE, REQUEST, reply, path)
 
 
-@pytest.mark.parametrize(
-    ("kind", "source", "sentence"),
-    [
-        ("focus", "asked for", "it is in focus: asked for"),
-        ("focus", "in folder src", "it is in focus: in folder src"),
-        ("expansion", "asked for", "it was put in focus later: asked for"),
-        ("session_set", "a file of the session", "it is a file of the session"),
-        ("document", "named in the prompt", "it was named in the prompt"),
-        ("document", "`login` in the prompt", "it defines `login` in the prompt"),
-        (
-            "document",
-            "found for the prompt: by its words (rank 2)",
-            "it was found for the prompt: by its words (rank 2)",
-        ),
-        ("dependency", "imported by b.py", "it is imported by b.py, which is in focus"),
-        ("dependency", "imports b.py", "it imports b.py, which is in focus"),
-        ("dependency", "beside b.py", "it lies beside b.py"),
-        ("rule", "a.py:1, always", "it holds a rule (a.py:1, always)"),
-    ],
-)
-def test_each_slice_says_why_it_is_in(kind: str, source: str, sentence: str) -> None:
-    found = told("a.py", a_slice("x:a.py", kind, source), a_slice("x:b.py", "focus", "asked for"))
+def test_each_slice_says_why_it_is_in() -> None:
+    found = told(
+        "a.py", a_slice("x:a.py", "dependency", "imported by b.py"), a_slice("x:b.py", "focus", "asked for")
+    )
     assert found.slices == ("x:a.py",)
-    assert found.reasons == (f"{sentence}; 1,200 tokens, weight 0.5",)
+    assert found.reasons == ("it is shown as dependency: imported by b.py; 1,200 tokens, weight 0.5",)
     assert found.is_settled
 
 
@@ -69,7 +51,7 @@ def test_it_says_how_much_is_shown_and_what_is_missing_of_it() -> None:
     gap = "a.py is in focus but not shown: it is binary"
     found = told("a.py", part, gaps=[gap, "ba.py is missing", "a.py.txt too"])
     assert found.reasons == (
-        "it is in focus: asked for; lines 3 to 8, 1,200 of its 9,000 tokens, weight 0.5",
+        "it is shown as focus: asked for; lines 3 to 8, 1,200 of its 9,000 tokens, weight 0.5",
         gap,
     )
 
@@ -78,21 +60,16 @@ def test_a_rule_without_a_file_is_told_by_its_name() -> None:
     rule = a_slice("rule:brief", "rule", "brief:2, always, the project's foveal.toml", path="")
     found = told("brief", rule, a_slice("focus:brief.py", "focus", "asked for"))
     assert found.slices == ("rule:brief",)
-    assert found.reasons[0].startswith("it is a rule (brief:2, always, the project's foveal.toml); ")
+    assert found.reasons[0].startswith("it is shown as rule: brief:2, always, the project's foveal.toml; ")
     of_a_file = a_slice("rule:brief", "rule", "brief:1, always, the project's", path="docs/brief")
     assert told("brief", of_a_file).slices == ()
-
-
-def test_a_slice_of_one_line_says_so() -> None:
-    found = told("a.py", a_slice("focus:a.py#f", "focus", "asked for", start_line=3, end_line=3))
-    assert found.reasons == ("it is in focus: asked for; line 3, 1,200 tokens, weight 0.5",)
 
 
 def test_of_a_folder_each_file_is_told() -> None:
     slices = [a_slice(f"focus:src/{name}", "focus", "asked for") for name in ("a.py", "b.py")]
     found = told("src", *slices, a_slice("focus:srcs/c.py", "focus", "asked for"))
     assert found.slices == ("focus:src/a.py", "focus:src/b.py")
-    assert found.reasons[0].startswith("of src/a.py: it is in focus")
+    assert found.reasons[0].startswith("of src/a.py: it is shown as focus: asked for")
 
 
 def test_what_had_no_room_says_what_it_would_take() -> None:
@@ -137,9 +114,3 @@ def test_a_file_may_only_be_named() -> None:
     assert found.reasons == ("it is named among the files that are worked on (edited just now)",)
     for path, slices in (("no.py", [a_slice("hot", "hot", "")]), ("src/hot.py", [])):
         assert told(path, *slices) == PathReasons()
-
-
-def test_hits_are_those_that_the_search_found() -> None:
-    sources = ("found for the prompt: by name", "named in the prompt", "asked for")
-    slices = [a_slice(f"x:{place}", "document", source) for place, source in enumerate(sources)]
-    assert taken_hits({"slices": slices}) == 1

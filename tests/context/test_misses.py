@@ -52,7 +52,7 @@ def test_a_verdict_names_the_limit_with_its_number() -> None:
     request = ContextRequest(max_tokens=8_000, reserve_tokens=0, max_bytes=9_400)
     dropped = [{"id": "document:a.py#f", "reason": "budget"}, {"id": "needed:b.py#g", "reason": "budget"}]
     assert verdict_of(request, reply_map(limit="max_bytes", dropped=dropped), 35.2) == (
-        "Sent 2,257 tokens (9,390 bytes) in 35 ms: 2 slices (1 found for the prompt, 1 of rules)."
+        "Sent 2,257 tokens (9,390 bytes) in 35 ms: 2 slices."
         " Missed: no room for 1 slice, 1 shortened; max_bytes 9,400 bound."
     )
     assert "No limit bound; places that were found and not sent: 1." in verdict_of(

@@ -130,11 +130,11 @@ def test_the_event_names_the_context(shop: Shop) -> None:
 
 def test_what_is_in_a_context_has_its_reason(shop: Shop) -> None:
     for path, reason in (
-        ("src/shop/auth.py", "it is in focus: asked for; "),
-        ("src/shop/sessions.py", "it was found for the prompt, probability 0."),
-        ("src/shop/cart.py", "it imports src/shop/auth.py, which is in focus; "),
-        ("CLAUDE.md", "it holds a rule (CLAUDE.md:1, always, the project's); "),
-        (f"{shop.root}/src/shop/auth.py#login", "it is in focus: asked for; "),
+        ("src/shop/auth.py", "it is shown as focus: asked for; "),
+        ("src/shop/sessions.py", "it is shown as document: found for the prompt, probability 0."),
+        ("src/shop/cart.py", "it is shown as dependency: imports src/shop/auth.py; "),
+        ("CLAUDE.md", "it is shown as rule: CLAUDE.md:1, always, the project's; "),
+        (f"{shop.root}/src/shop/auth.py#login", "it is shown as focus: asked for; "),
     ):
         found = shop.why(path)
         assert found["shown"], path
@@ -183,7 +183,7 @@ def test_what_nothing_leads_to_says_what_was_tried_and_what_would_bring_it_in(sh
     assert not found["named"]
     assert found["reasons"] == [
         "nothing that is in focus imports it",
-        "the search for the prompt doesn't find it among the first 100; this context shows 1 file that it found",
+        "the search for the prompt doesn't find it among the first 100",
     ]
     assert found["advice"] == [
         f"put it in focus: foveal expand {shop.context['scope_id']} tools/turtle.py",
@@ -298,7 +298,7 @@ def test_the_command_line_lists_prints_and_explains(foveal: CommandLine) -> None
     assert (code, output.splitlines()[0].endswith("PROJECT")) == (0, True)
     assert "--limit" in errors, "it says that there are more"
     shown = foveal.says("why", "last", "web/app.ts")
-    assert shown.startswith("web/app.ts: shown\n  it is in focus: asked for; ")
+    assert shown.startswith("web/app.ts: shown\n  it is shown as focus: asked for; ")
     code, output, errors = foveal("why", reply["context_id"], "none.py")
     assert (code, errors) == (1, "")
     assert output == "none.py: not in it\n  it doesn't exist in the project\n"
