@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import errno
 import json
 import os
@@ -13,13 +12,12 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from foveal.daemon.config.settings import ContextConfig, ProjectConfig, WeightsConfig
+from foveal.daemon.config.settings import ContextConfig, ProjectConfig
 from foveal.daemon.context import known_files
 from foveal.daemon.context.assembly import build
 from foveal.daemon.context.build_state import GatheredSources
 from foveal.daemon.context.built import Built, all_hold
 from foveal.daemon.context.requests import ContextRequest
-from foveal.daemon.context.tokens import counter_of
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
 from foveal.daemon.index.chunk_table import StoredChunk
@@ -37,7 +35,6 @@ from foveal.daemon.rules.instruction_files import discover
 from foveal.daemon.rules.items import Item, ItemPlan, PlannedItem
 from foveal.daemon.search.query import FoundDefinition, Hit
 from foveal.daemon.sessions.scope import Scope
-from foveal.daemon.workspace.hot_files import HotNode
 from foveal.daemon.workspace.index_view import ProjectSnapshot, ReaderPool, read_tree
 from msgspec.structs import replace
 
@@ -243,24 +240,6 @@ def test_constraints_of_those_above_come_first_and_once(shop: Desk) -> None:
     assert section == "- be quick\n- be kind\n- no new lines\n\n"
 
 
-def test_hot_files_are_named_unless_they_are_in_focus_or_gone(shop: Desk) -> None:
-    hot = (
-        HotNode("src/shop/auth.py", "often asked for"),
-        HotNode("gone.py", "x"),
-        HotNode("web/app.ts", "recently edited"),
-    )
-    context = shop.context("src/shop/auth.py", hot=hot)
-    assert "Active files:\n\n- `web/app.ts` (recently edited)\n\n" in context
-    assert "gone.py" not in context
-
-
-def test_the_map_shows_what_the_focus_does_not(shop: Desk) -> None:
-    structure = shop.context("web/app.ts").partition("## Project Structure")[2]
-    assert "money.ts" in structure
-    assert "app.ts" not in structure
-    assert "Project Structure" not in shop.context(".")
-
-
 # Files that can't be shown, or not as they are
 
 
@@ -337,15 +316,6 @@ def test_a_change_after_the_index_is_shown_and_told(shop: Desk) -> None:
     built = shop.build("src/shop/cart.py")
     assert built.stale == ("src/shop/auth.py",)
     assert "brand_new" not in built.reply["context"], "no definition that is no more"
-
-
-def test_a_file_that_grew_too_large_is_shown_from_its_beginning(desk: Desk) -> None:
-    desk.write({"big.py": "x = 1\n"})
-    write_files(desk.root, {"big.py": "".join(f"line_{n} = 'é'\n" for n in range(100_000))})
-    built = desk.build("big.py", max_tokens=6_000, reserve_tokens=1_000)
-    assert "line_0 = 'é'" in built.reply["context"]
-    assert "The file is too large to be shown whole" in built.reply["context"]
-    assert built.reply["truncated"]
 
 
 @pytest.mark.parametrize("method", ["snapshot", "record", "symbols", "imports"])
@@ -474,12 +444,6 @@ def test_the_same_state_gives_the_same_bytes(shop: Desk, tmp_path: Path) -> None
         other.readers.close()
 
 
-def test_an_edit_elsewhere_changes_nothing(shop: Desk) -> None:
-    before = shop.context("src/shop/auth.py")
-    shop.write({"web/money.ts": "export const other = 1;\n"})
-    assert shop.context("src/shop/auth.py") == before
-
-
 # Weights, budgets, duplicates
 
 
@@ -497,28 +461,6 @@ def test_a_project_says_what_it_is_before_all_else(shop: Desk) -> None:
     built = shop.build("src/shop/auth.py", metadata=ProjectMetadata("shop", "Sells things."))
     assert built.reply["context"].startswith("# PROJECT CONTEXT\n\n## Project\n\n- shop: Sells things.\n")
     assert slices(built)["project_meta"]["weight"] == 1.0
-
-
-def test_a_type_of_task_has_its_own_weights(shop: Desk) -> None:
-    weights = WeightsConfig(tasks=(("review", (("skeleton", 0.9),)),))
-    shop.config = dataclasses.replace(shop.config, weights=weights)
-    assert slices(shop.build())["skeleton"]["weight"] == 0.4
-    assert slices(shop.build(task_type="review"))["skeleton"]["weight"] == 0.9
-
-
-def test_a_shortened_slice_says_how_much_there_was(desk: Desk) -> None:
-    desk.write(many(1, lines=300))
-    (one,) = [
-        one
-        for one in desk.build("lib0/m0.py", max_tokens=900, reserve_tokens=0).reply["slices"]
-        if one["type"] == "focus"
-    ]
-    assert one["compressed"]
-    size = len((desk.root / "lib0/m0.py").read_text())
-    assert size / 4 * 0.9 < one["tokens_before"] < size / 4 * 1.2
-    assert one["tokens"] <= 900
-    part = slices(desk.build("lib0/m0.py#f0_1"))["focus:lib0/m0.py#f0_1"]
-    assert (part["start_line"], part["end_line"]) == (305, 606)
 
 
 def test_larger_contexts_have_more_of_what_was_found_and_lose_nothing_else(desk: Desk) -> None:
@@ -594,23 +536,6 @@ def test_items_of_the_session_come_first_and_stay_named_without_room(shop: Desk)
     whole = shop.build("src/shop/auth.py", plan=plan, max_tokens=20_000, reserve_tokens=0)
     assert not any(one.get("dropped") for one in whole.reply["items"])
     assert "dropped" not in whole.reply
-
-
-def test_tokens_are_counted_by_the_counter_that_is_set(desk: Desk) -> None:
-    counter, _ = counter_of("exact", "gpt-4o")
-    desk.write(many(30) | {"wide.py": "# " + "漢字仮名交じり文 " * 3_000})
-    focus = ["wide.py", *(f"lib{n % 5}/m{n}.py" for n in range(30))]
-    estimated = desk.build(*focus, max_tokens=3_000, model="gpt-4o").reply
-    desk.config = dataclasses.replace(desk.config, context=ContextConfig(token_counter="exact"))
-    for kind in ("markdown", "json", "prompts"):
-        for tokens in (100, 1_000, 3_000, 10_000):
-            reply = desk.build(*focus, max_tokens=tokens, reserve_tokens=0, model="gpt-4o", format=kind).reply
-            assert reply["tokens"] == counter.count(reply["context"]) <= tokens
-            assert sum(one["tokens"] for one in reply["slices"]) <= tokens
-            assert sum(reply["layers"].values()) == sum(one["tokens"] for one in reply["slices"])
-    exact = desk.build(*focus, max_tokens=3_000, model="gpt-4o").reply
-    assert exact["tokens"] != counter.count(estimated["context"])
-    assert not exact["degraded"]
 
 
 def test_without_time_files_in_focus_are_shown_by_themselves(desk: Desk) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from pathlib import Path
 
 import pytest
@@ -27,17 +26,6 @@ def templates(*folders: Path) -> PromptTemplates:
 
 def values(prompt: str = "", task_type: str = "") -> PromptValues:
     return PromptValues(PROJECT, "# PROJECT CONTEXT\n\n<T> & {{ no }}\n", prompt, task_type)
-
-
-def test_a_rendering_leaves_no_cycles_behind() -> None:
-    first = templates().render(values())
-    gc.collect()
-    gc.disable()
-    try:
-        assert templates().render(values()) == first
-        assert gc.collect() == 0
-    finally:
-        gc.enable()
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from foveal.daemon.context.scopes import ANCESTORS_MAX, ScopeStore, ScopeTable
+from foveal.daemon.context.scopes import ScopeStore, ScopeTable
 from foveal.daemon.core.errors import NotFound
 from foveal.daemon.core.system import System
 from foveal.daemon.sessions.scope import Scope
@@ -161,15 +161,6 @@ def test_a_released_parent_leaves_its_constraints_as_they_were_then() -> None:
     scopes.remove(leaf.id)
     scopes.remove(other.id)
     assert scopes.memory_bytes == 0
-
-
-def test_a_chain_longer_than_is_followed_keeps_the_constraints_of_its_far_end() -> None:
-    scopes = table()
-    scope = add(scopes, "0", constraints=("c0",))
-    for index in range(1, ANCESTORS_MAX + 20):
-        inherited = (*scope.inherited, *scope.constraints)
-        scope = add(scopes, str(index), constraints=(f"c{index}",), parent_id=scope.id, inherited=inherited)
-    assert scopes.constraints_above(scope) == scope.inherited
 
 
 # What is written

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-
 import pytest
 from foveal.daemon.context.skeleton import draw_skeleton, printable
-from foveal.daemon.project.tree import Folder, Layout
+from foveal.daemon.project.tree import Layout
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -76,33 +74,6 @@ def test_a_name_can_not_end_its_line_or_its_fence(name: str, shown: str) -> None
 def test_paths_deeper_than_the_interpreters_recursion_are_drawn() -> None:
     text, _ = draw_skeleton(Layout(["/".join(["d"] * 1_900) + f"/f{i}" for i in range(2)]), (), (), 10**8)
     assert text == "/".join(["d"] * 1_900) + "/\n" + "  " + "f0  f1"
-
-
-@pytest.mark.parametrize("shape", ["p{0}/m{1}/f{2}.py", "f{2}.py", "a/b/c{1}/d{0}/f{2}.py"])
-def test_a_hundred_thousand_files_cost_no_more_than_what_is_drawn(shape: str) -> None:
-    layout = Layout(shape.format(i % 40, i % 400, i) for i in range(100_000))
-    counting = _Counting(layout.folders)
-    layout.folders = counting
-    text, folded = draw_skeleton(layout, (), (), 16_000)
-    assert folded
-    assert len(text) <= 16_000
-    assert counting.lookups < 10_000
-
-
-class _Counting(Mapping[str, Folder]):
-    def __init__(self, folders: Mapping[str, Folder]) -> None:
-        self._folders = folders
-        self.lookups = 0
-
-    def __getitem__(self, path: str) -> Folder:
-        self.lookups += 1
-        return self._folders[path]
-
-    def __iter__(self) -> Iterator[str]:
-        raise AssertionError("the whole tree was walked")
-
-    def __len__(self) -> int:
-        return len(self._folders)
 
 
 def files_of(text: str) -> set[str]:

@@ -95,31 +95,6 @@ def test_a_root_that_went_away(shared_daemon: DaemonProcess, shop: Path) -> None
     assert str(shop) in error.message
 
 
-def test_a_project_that_was_never_opened_says_what_is_not_known(
-    shared_daemon: DaemonProcess, tmp_path: Path
-) -> None:
-    source = "from ..pkg0 import module0\n" + "\n\ndef work{}():\n    pass\n" * 8
-    files: dict[str, str | bytes] = {
-        f"pkg{number // 50}/module{number}.py": source.format(*[number] * 8) for number in range(1500)
-    }
-    root = write_files(tmp_path / "large", files | {"CLAUDE.md": "Rule.\n", "pyproject.toml": "[project]\n"})
-    params = {"cwd": str(root), "focus_paths": ["pkg29/module1499.py"]}
-    # Such a folder is a project by itself: there is no mark upwards.
-    first = shared_daemon.call("GetContext", **params, deadline_ms=0)
-    assert first["partial"]
-    assert any("scanned" in gap or "not indexed yet" in gap for gap in first["gaps"]), first["gaps"]
-    assert "Rule." in first["context"], "what is known is shown"
-    again = shared_daemon.call("GetContext", **params, deadline_ms=0, fresh="no")
-    assert again["partial"] == bool(again["gaps"]), "also when it was kept"
-    second = shared_daemon.call("GetContext", **params)
-    assert "def work1499():" in second["context"], "within the usual deadline the focus file is there"
-    status = shared_daemon.open_ready(root)
-    assert (status["files"], status["files_pending"]) == (1502, 0)
-    last = shared_daemon.call("GetContext", **params)
-    assert (last["partial"], last["gaps"]) == (False, [])
-    assert "pkg0/module0.py" in last["context"]
-
-
 # What isn't there
 
 
@@ -371,31 +346,6 @@ def test_null_and_unknown_fields_are_ignored(shared_daemon: DaemonProcess, root:
     assert from_lua["context"] == plain["context"]
 
 
-def test_an_unknown_method(shared_daemon: DaemonProcess) -> None:
-    for name in ("getContext", "", "__init__", "x" * 100_000):
-        error = shared_daemon.error(name)
-        assert error.code == "unknown_method"
-        assert "GetContext" in error.message
-        assert len(error.message) < 1_000
-        assert error.data is not None
-        assert "GetContext" in error.data["methods"]
-    assert "did you mean SearchItems?" in shared_daemon.error("Search").message
-
-
-def test_what_is_no_transcript_is_refused_in_words(shared_daemon: DaemonProcess, root: str) -> None:
-    def check(words: str, path: str, **more: Any) -> None:
-        error = shared_daemon.error("GraftExperience", cwd=root, transcript_path=path, **more)
-        assert (error.code, error.data) == ("invalid_params", {"field": "transcript_path"})
-        assert words in error.message
-
-    check("No such file", f"{root}/missing.jsonl")
-    check("is a folder", root)
-    check("no absolute path", "t.jsonl")
-    check("no absolute path", "")
-    check("not a regular file", "/dev/zero")
-    check("not both", f"{root}/t.jsonl", experience={})
-
-
 # Bytes
 
 
@@ -474,13 +424,3 @@ def peak_bytes(pid: int) -> int:
     """
     (line,) = [line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if "VmPeak" in line]
     return int(line.split()[1]) * 1024
-
-
-@pytest.mark.parametrize("arguments", [[1], ["x"], [{}, {}], [None], [[1]]])
-def test_arguments_that_are_no_map(shared_daemon: DaemonProcess, arguments: list[Any]) -> None:
-    with raw(shared_daemon) as connection:
-        connection.sendall(msgpack.packb([0, 3, "Ping", arguments]) + PING)
-        connection.shutdown(socket.SHUT_WR)
-        refused, answered = read_to_end(connection)
-    assert (refused[1], refused[2]["code"], refused[2]["data"]) == (3, "invalid_params", {"field": "params"})
-    assert (answered[1], answered[2]) == (1, None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import stat
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -153,16 +152,6 @@ def test_a_signal_ends_all_of_it(daemon: DaemonProcess, tmp_path: Path, number: 
     assert daemon.log().endswith("stopped\n")
 
 
-def test_a_signal_while_it_starts(daemon: DaemonProcess) -> None:
-    with foreground(daemon) as process:
-        while not left_over(daemon):
-            assert process.poll() is None
-        process.terminate()
-        output, errors = process.communicate(timeout=DEADLINE_S)
-    assert (process.returncode, output, errors) == (0, "", "")
-    assert left_over(daemon) == []
-
-
 def test_nobody_connected_for_the_configured_time(daemon: DaemonProcess) -> None:
     config = Path(daemon.environ["FOVEAL_CONFIG_DIR"])
     write_files(config, {"config.toml": "[daemon]\nidle_shutdown_minutes = 0.03\n"})
@@ -199,40 +188,6 @@ def test_a_killed_indexer_is_replaced_while_contexts_go_on(daemon: DaemonProcess
 
 
 # Where it lives
-
-
-def test_all_that_it_makes_is_private_from_birth(daemon: DaemonProcess, tmp_path: Path) -> None:
-    write_files(
-        Path(daemon.environ["FOVEAL_CONFIG_DIR"]), {"config.toml": "[daemon]\nlog_max_bytes = 10_000\n"}
-    )
-    daemon.state.mkdir(mode=0o700)
-    Path(log_file(str(daemon.state))).write_text("old\n" * 2_500)
-    Path(log_file(str(daemon.state))).chmod(0o600)
-    with foreground(daemon, umask=0) as process:
-        while not left_over(daemon):
-            assert process.poll() is None
-        root = write_files(tmp_path / "p", {"a.py": "x = 1\n"})
-        daemon.open_ready(root)
-        daemon.call("GetContext", cwd=str(root), focus_paths=["a.py"])
-        experience = {"decision": "d", "agent_id": "a", "session_id": "s"}
-        daemon.call("GraftExperience", cwd=str(root), experience=experience)
-        start_faces(daemon)
-        made = [*everything_below(daemon.state), *everything_below(Path(daemon.environ["XDG_RUNTIME_DIR"]))]
-        names = {path.name for path in made}
-        assert {"index.sqlite", "index.sqlite-wal", "scopes.sqlite", "foveal.sock", "foveal.log.1"} <= names
-        assert {
-            "foveal.log",
-            "daemon.json",
-            "lock",
-            "version.json",
-            "experiences.jsonl",
-            "foveal-http.sock",
-        } <= names
-        for path in made:
-            mode = path.lstat().st_mode
-            assert stat.S_IMODE(mode) == (0o700 if stat.S_ISDIR(mode) else 0o600), path
-        daemon.stop()
-        process.communicate(timeout=DEADLINE_S)
 
 
 def test_a_full_log_is_put_aside(daemon: DaemonProcess) -> None:
@@ -289,15 +244,6 @@ def test_a_state_folder_of_a_newer_version_is_not_touched(daemon: DaemonProcess)
     assert (daemon.state / "scopes.sqlite").read_bytes() == b"theirs"
 
 
-def test_a_version_that_cant_be_read_is_said_and_kept(daemon: DaemonProcess) -> None:
-    write_files(daemon.state, {"version.json": '{"state_version": "new"}'})
-    daemon.state.chmod(0o700)
-    told = " ".join(daemon.call("Status")["degraded"])
-    (aside,) = daemon.state.glob("version.json.damaged-*")
-    assert aside.read_text() == '{"state_version": "new"}'
-    assert aside.name in told
-
-
 # Settings
 
 
@@ -313,24 +259,6 @@ def test_a_wrong_setting_is_an_error_and_an_unknown_one_a_warning(daemon: Daemon
     assert len(warnings) == 1
     assert "max_counts" in warnings[0]
     assert "max_count" in warnings[0].replace("max_counts", "")
-
-
-def test_what_was_wrong_at_the_start_is_told_until_it_is_mended(daemon: DaemonProcess) -> None:
-    def told() -> list[str]:
-        return [one for one in daemon.call("Status")["degraded"] if "config.toml" in one]
-
-    config = Path(daemon.environ["FOVEAL_CONFIG_DIR"]) / "config.toml"
-    before = config.read_text()
-    assert told() == []  # these settings were in force once, and are in force where the file is wrong
-    daemon.stop()
-    for wrong in ("max_count = 'many'", "max_counts = 7"):
-        config.write_text(f"{before}[scopes]\n{wrong}\n")
-        assert len(told()) == 1
-        config.write_text(f"{before}\n\n[scopes]\n{wrong}\n")
-        assert len(told()) == 1, "two lines further it is the same mistake"
-        config.write_text(before)
-        assert told() == []
-        daemon.stop()
 
 
 def test_nothing_of_its_first_client_stays_with_it(

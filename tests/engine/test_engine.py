@@ -26,10 +26,8 @@ from foveal.daemon.core.child import ChildProcess
 from foveal.daemon.core.errors import ChildDied, FovealError, ProjectUnavailable
 from foveal.daemon.core.system import System
 from foveal.daemon.engine.engine import Engine
-from foveal.daemon.index.messages import CloseProject, OpenProject, SyncTree
+from foveal.daemon.index.messages import OpenProject, SyncTree
 from foveal.daemon.project.tree import Tree
-from foveal.daemon.search.answers import ProjectCall
-from foveal.daemon.search.query import SearchQuery
 from foveal.daemon.sessions.scope import Scope
 from foveal.daemon.workspace import freshness, indexer_client
 from foveal.daemon.workspace.index_view import read_tree
@@ -137,49 +135,6 @@ async def test_a_project_is_not_ready_before_the_tree_of_its_index_is_read(
         assert project.tree.files == known.files
 
 
-async def test_a_comparison_that_fails_in_an_unforeseen_way_holds_up_none_after_it(
-    base: Path, root: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def fail(project: Project) -> None:
-        raise RuntimeError("nobody foresaw it")
-
-    async with running(base) as engine:
-        project = await engine.projects.open_root(root)
-        await ready(project)
-        ask = SearchQuery("where is f defined", 5)
-        with monkeypatch.context() as patch:
-            patch.setattr(engine.indexing, "sync", fail)
-            reply = await engine.answers.query(ProjectCall.begin(project, fresh="tree"), ask)
-            assert reply["degraded"] == ["the tree was not compared with the disk in time"]
-        assert (await engine.answers.query(ProjectCall.begin(project, fresh="tree"), ask))["degraded"] == []
-
-
-async def test_what_a_former_opening_said_does_not_count(base: Path, root: str) -> None:
-    async with running(base) as engine:
-        project = await engine.projects.open_root(root)
-        await ready(project)
-        assert project.index_state.progress is not None
-        former = project.index_state.progress
-        opening = asyncio.create_task(engine.indexing.reopen(project))
-        await asyncio.sleep(0)
-        engine.indexing._on_event(former)  # it was on its way when the project was opened again
-        assert str(project.state) == "scanning"
-        await opening
-        assert project.state != "ready" or project.index_state.progress is not former
-        await ready(project)
-
-
-async def test_a_project_whose_turn_to_be_opened_has_not_come_is_reindexed(base: Path, root: str) -> None:
-    async with running(base) as engine:
-        project = await engine.projects.open_root(root)
-        await ready(project)
-        engine.indexing._opened.clear()  # as in a process that has just started
-        await engine.indexing.ask(CloseProject(root))
-        await engine.indexing.reindex(project, full=False)
-        assert str(project.state) == "scanning"
-        await ready(project)
-
-
 async def test_request_during_an_indexer_restart_gets_busy(base: Path, root: str) -> None:
     async with running(base) as engine:
         project = await engine.projects.open_root(root)
@@ -191,27 +146,6 @@ async def test_request_during_an_indexer_restart_gets_busy(base: Path, root: str
         with pytest.raises(ChildDied, match="can't be indexed now"):
             await engine.indexing.reindex(project, full=True)
         await ready(project)
-
-
-async def test_a_project_is_reindexed_while_the_first_indexer_starts(base: Path, root: str) -> None:
-    async with running(base) as engine:
-        project = await engine.projects.open_root(root)
-        await engine.indexing.reindex(project, full=True)
-        await ready(project)
-        assert set(project.tree.files) == {"a.py", "b.py"}
-
-
-async def test_closed_project_is_not_reopened_in_the_indexer(base: Path, root: str) -> None:
-    async with running(base) as engine:
-        project = await engine.projects.open_root(root)
-        await ready(project)
-        assert await engine.close_project(root)
-        await engine.indexing.reopen(project)
-        await engine.indexing.ask(CloseProject(root))  # behind the one that closing has sent
-        with pytest.raises(FovealError, match="is not open in the indexer"):
-            await engine.indexing.ask(SyncTree(root))
-        with pytest.raises(ProjectUnavailable, match="closed meanwhile"):
-            await engine.indexing.reindex(project, full=True)
 
 
 async def test_project_that_fails_to_open_is_degraded_until_it_opens(base: Path, root: str) -> None:
