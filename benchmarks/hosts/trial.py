@@ -7,7 +7,6 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from foveal.hooks.hosts.events import FileEdited, PromptSubmitted
 from msgspec import Struct, field
 
 from .costs import hook_times
@@ -205,12 +204,14 @@ class Trial:
 
     def _check_events(self) -> None:
         payloads = self.world.payloads()
-        prompts = [one.event for one in payloads if isinstance(one.event, PromptSubmitted)]
+        prompts = [one.event for one in payloads if one.event and one.event.kind == "prompt"]
         ours = [event.prompt for event in prompts if TAG in event.prompt or "<hook_context>" in event.prompt]
         self._check("nothing of ours as a prompt", not ours, f"{len(ours)} of {len(prompts)} prompts")
         handed = [event for event in prompts if event.by_person and event.prompt.startswith("<task-notif")]
         self._check("hand-backs ignored", not handed, f"{len(handed)} taken as a person's")
-        paths = {path for one in payloads if isinstance(one.event, FileEdited) for path in one.event.paths}
+        paths = {
+            path for one in payloads if one.event and one.event.kind == "edit" for path in one.event.paths
+        }
         names = {os.path.basename(path) for path in paths}
         wanted = {"_client.py"} | ({"_auth.py"} if self.world.host.has_subagents else set())
         self._check("edits noticed", wanted <= names, f"only {sorted(names)}")
