@@ -206,6 +206,12 @@ class RegisteredHook(Struct, frozen=True):
     handler: Mapping[str, Any]
     program: str
 
+    @property
+    def path(self) -> tuple[str | int, ...]:
+        """The keys and positions that lead to the handler."""
+        inner = (self.position,) if self.matcher is None else (self.group, "hooks", self.position)
+        return ("hooks", self.event, *inner)
+
 
 class HookReview(Struct, frozen=True):
     """A host's record of the hooks that its user reviewed: the TOML file, and a check of ours in it.

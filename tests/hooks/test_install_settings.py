@@ -130,5 +130,5 @@ def test_server_entry_is_added_and_removed(form: str) -> None:
     part = McpSettings("mcpServers", {"command": "/b/foveal", "args": ["mcp"]})
     after = part.register(text)
     assert parse(after).plain()["mcpServers"]["foveal"] == part.entry
-    assert part.program(after) == "/b/foveal"
+    assert part.entries(after) == [("mcp", "/b/foveal")]
     assert part.strip(after) == text
