@@ -10,7 +10,7 @@ import json
 import os
 import sys
 
-from ..ipc.record import Record, set_field
+from ..ipc.record import Record
 from .pump import (
     DRAIN_S,
     INVALID_REQUEST,
@@ -133,13 +133,11 @@ class McpPump(Pump):
 class McpLine(Record):
     """A line from the host: the message, and the bytes to send on, which end in a line break."""
 
-    __slots__ = ("message", "data")  # noqa: RUF023 - the order is the constructor's
-    message: dict[str, Any]
-    data: bytes
+    __slots__ = ("data", "message")
 
     def __init__(self, message: dict[str, Any], data: bytes) -> None:
-        set_field(self, "message", message)
-        set_field(self, "data", data)
+        self.message = message
+        self.data = data
 
     @property
     def method(self) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from foveal.ipc.protocol import encode_notification
 
 from tests.conftest import DEADLINE_S, DaemonProcess, git, next_event, running_daemon, write_files
 
@@ -530,7 +531,8 @@ def test_a_notification_counts_for_the_next_request(shared_daemon: DaemonProcess
     with shared_daemon.client() as client:
         for number in range(20):
             note = {"cwd": ready_shop, "path": "web/money.ts", "event": "changed"}
-            client.notify("NotifyFile", {**note, "text": f"// version {number}\n"} if number % 3 else note)
+            note |= {"text": f"// version {number}\n"} if number % 3 else {}
+            client._send(encode_notification("NotifyFile", note), None)
             context = client.call("GetContext", params, DEADLINE_S)["context"]
             assert ("unsaved" in context) == (number % 3 > 0)
             assert (f"// version {number}\n" in context) == (number % 3 > 0)

@@ -38,7 +38,6 @@ from foveal.ipc.paths import (
 )
 from foveal.ipc.protocol import (
     Decoder,
-    Notification,
     ProtocolError,
     encode_error,
     encode_notification,
@@ -101,16 +100,14 @@ def test_call_notify_and_errors(folder: str) -> None:
             encode_error(second.msgid, RpcError("not_found", "no such scope", {"field": "scope_id"}))
         )
         seen.append(receive(connection, decoder))
-        seen.append(receive(connection, decoder))
 
     with Served(folder, script) as client, client:
         assert client.call("Ping", {"protocol": 1}, timeout=20) == {"pid": 7}
         with pytest.raises(RpcError, match="no such scope") as caught:
             client.call("GetScope", timeout=20)
         assert (caught.value.code, caught.value.data) == ("not_found", {"field": "scope_id"})
-        client.notify("NotifyFile", {"path": "a\udcff.py"})
     assert [message.method for message in seen[:2]] == ["Ping", "GetScope"]
-    assert seen[2:] == [Notification("NotifyFile", {"path": "a?.py"}), None]
+    assert seen[2:] == [None]
 
 
 def test_a_reply_in_pieces_and_a_large_one(folder: str) -> None:
