@@ -45,7 +45,7 @@ bench-quick: $(INSTALLED)
 HTTPX ?= $(HOME)/.cache/foveal-hosts/httpx.git
 hosts: $(INSTALLED)
 	@[ -d "$(HTTPX)" ] || git clone --bare --quiet https://github.com/encode/httpx "$(HTTPX)"
-	$(BIN)/python -m benchmarks.hosts --clone "$(HTTPX)" --full
+	$(BIN)/python -m benchmarks.hosts --clone "$(HTTPX)"
 
 # Screenshots of every page of the dashboard, in both themes and three widths.
 pictures: $(INSTALLED) system

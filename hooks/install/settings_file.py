@@ -12,6 +12,7 @@ import secrets
 import stat
 from dataclasses import dataclass
 
+from ..spool import sync_folder
 from .errors import InstallError
 
 MAX_BYTES = 32 << 20
@@ -74,7 +75,7 @@ def write(found: SettingsFile, data: bytes, *, executable: bool = False) -> None
     except BaseException:
         os.unlink(temporary)
         raise
-    _sync(folder)
+    sync_folder(folder)
 
 
 def delete(found: SettingsFile, folders: int) -> None:
@@ -111,14 +112,6 @@ def _read_regular(path: str, place: str) -> SettingsFile:
     if len(data) > MAX_BYTES:
         raise InstallError(f"{path} is larger than {MAX_BYTES >> 20} MiB", "edit it by hand")
     return SettingsFile(path, place, data, stat.S_IMODE(found.st_mode))
-
-
-def _sync(folder: str) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def backup_paths(place: str) -> list[str]:

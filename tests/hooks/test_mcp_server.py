@@ -16,7 +16,7 @@ from mcp import Client, MCPError
 from mcp.types import ListRootsResult, Root, TextContent, TextResourceContents
 from pydantic import FileUrl
 
-from tests.conftest import DaemonProcess, write_files
+from tests.conftest import DEADLINE_S, DaemonProcess, write_files
 from tests.mcp_cases import ERAS, answer, connected, refusal, text_of
 
 
@@ -144,4 +144,5 @@ async def test_hung_and_killed_daemons(daemon: DaemonProcess, shop: Path, era: s
         assert "again" in said
         assert "`1`" in await answer(client, "get_relevant_context")
         assert daemon.pid != before
-        assert [face.is_running() for face in faces] == [False], "connections end with their daemon"
+        ended, alive = await asyncio.to_thread(psutil.wait_procs, faces, DEADLINE_S)
+        assert (len(ended), alive) == (1, []), "connections end with their daemon"
