@@ -265,17 +265,6 @@ async def test_conversation_takes_over_the_file_of_its_hook(tmp_path: Path) -> N
     assert waiting(tmp_path) == 2, "a file that is gone is written again"
 
 
-async def test_session_without_a_transcript_is_no_warning(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    pool = Pool(InvalidRequest("there is no such file", "transcript_path"))
-    async with running(tmp_path, pool) as grafts:
-        await grafts.rest(*ending("SessionEnd"))
-        await next_graft(pool)
-        await until(lambda: waiting(tmp_path) == 0)
-    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
-
-
 def test_parts_of_killed_hooks_are_removed_when_they_are_old(tmp_path: Path) -> None:
     spool = Spool(str(tmp_path), System())
     spool.put(("claude-code", "Stop", "/"), "{}")

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 
 import pytest
 from foveal.daemon.core.errors import DeadlineExceeded, FovealError
-from foveal.daemon.hooks.answer import changed_line
 from foveal.daemon.hooks.payloads import EVENTS_MAX, REPEAT_S, SAME_MS, RecentEvents
 from foveal.daemon.hooks.responder import (
     SENT_MAX,
@@ -186,18 +185,6 @@ async def test_task_is_read_from_the_parents_transcript(ground: Recorder, respon
     assert answer.context.endswith("study the login\n</foveal-context>")
 
 
-async def test_tokens_leave_room_for_the_sections(ground: Recorder, responder: Responder) -> None:
-    await ask(responder, Event("start", MAIN), OutputLimit(4_000, tokens=2_000))
-    tokens = ground.asks[0].limit.tokens
-    assert tokens is not None
-    assert 1_500 < tokens < 1_900
-    ground.sessions.add("s2")
-    ground.resume_text = "x" * 5_000
-    answer = await ask(responder, Event("resume", replace(MAIN, session_id="s2")))
-    assert len(answer.context) <= 4_000
-    assert len(ground.asks) == 1, "no context where there is no room for one"
-
-
 async def test_prompt_brings_its_context(ground: Recorder, responder: Responder) -> None:
     await ask(responder, Event("start", MAIN))
     first = await ask(responder, Event("prompt", MAIN, "one"))
@@ -213,14 +200,6 @@ async def test_prompt_brings_its_context(ground: Recorder, responder: Responder)
     assert ground.calls.count("forget") == 2
 
 
-async def test_prompt_without_start_brings_the_start_sections(ground: Recorder, responder: Responder) -> None:
-    assert "set_relevant_context" in (await ask(responder, Event("prompt", MAIN, "one"))).context
-    later = Responder(ground)
-    assert "set_relevant_context" not in (await ask(later, Event("prompt", MAIN, "two"))).context, (
-        "the daemon before this one heard of it"
-    )
-
-
 async def test_empty_prompt_gets_nothing(ground: Recorder, responder: Responder) -> None:
     await ask(responder, Event("start", MAIN))
     ground.calls.clear()
@@ -233,25 +212,6 @@ async def test_empty_prompt_gets_nothing(ground: Recorder, responder: Responder)
     assert await ask(responder, Event("prompt", MAIN, "yes")) == HookAnswer(
         message="foveal: session context changed (files +1)"
     )
-
-
-async def test_prompts_request_news_and_starts_everything(ground: Recorder, responder: Responder) -> None:
-    await ask(responder, Event("prompt", MAIN, "yes"))
-    await ask(responder, Event("prompt", MAIN, "one"))
-    await ask(responder, Event("prompt", MAIN, "two"), NO_OUTPUT)
-    assert await ask(responder, Event("prompt", MAIN, "yes"), NO_OUTPUT) == NOTHING
-    assert (await ask(responder, Event("edit", MAIN))).context.endswith("two\n</foveal-context>"), (
-        "still owed"
-    )
-    await ask(responder, Event("subagent", CHILD, "look"))
-    assert [(asked.prompt, asked.news) for asked in ground.asks] == [
-        ("", False),  # the start that nobody heard of
-        ("one", True),
-        ("two", True),
-        ("two", True),
-        ("look", False),
-        ("look", False),
-    ]
 
 
 async def test_changed_sets_are_reported_once(ground: Recorder, responder: Responder) -> None:
@@ -351,13 +311,6 @@ async def test_failing_part_is_left_out(
     assert (await ask(responder, Event("prompt", MAIN, "two"))).context
 
 
-async def test_slow_part_is_left_out(ground: Recorder, responder: Responder) -> None:
-    ground.hang = True
-    answer = await ask(responder, Event("start", MAIN), within_s=0.05)
-    assert "set_relevant_context" in answer.context
-    assert "PROJECT CONTEXT" not in answer.context
-
-
 def test_repeated_event_is_recognized() -> None:
     now = 0.0
     repeats = RecentEvents(lambda: now)
@@ -410,14 +363,3 @@ def test_windows_are_bounded() -> None:
     for number in range(TASKS_MAX + 1):
         window.announce("x", str(number))
     assert (window.take_task("y"), window.take_task("x"), window.take_task("x")) == ("", "1", "2")
-
-
-def test_lines_about_context_sets() -> None:
-    def check(
-        before: Mapping[str, tuple[str, ...]], after: Mapping[str, tuple[str, ...]], expected: str
-    ) -> None:
-        assert changed_line(before, after) == expected
-
-    check({}, {}, "")
-    check({"a": ("1", "2")}, {"a": ("2", "1")}, "")
-    check({"a": ("1", "2")}, {"a": ("3",), "b\n": ("1",)}, "foveal: session context changed (a +1 -2, b? +1)")

@@ -210,14 +210,6 @@ def test_failed_edits_are_none() -> None:
     assert patched_paths(Fields({"input": ["apply_patch", text]})) == ("a b.py", "c.py", "d.py")
 
 
-@pytest.mark.parametrize(
-    ("host", "name"),
-    [("gemini", "AfterAgent"), ("qwen-code", "Stop"), ("codex", "SessionEnd"), ("claude-code", "Stop")],
-)
-def test_ends_name_the_transcript(host: str, name: str) -> None:
-    assert event_of(host, name, transcript_path="/t.jsonl").transcript_path == "/t.jsonl"
-
-
 def test_starts_and_compressions() -> None:
     fork = event_of("real claude-code", "SessionStart-fork")
     assert fork.is_fork
@@ -323,7 +315,7 @@ KEYS = sorted({key for path in PAYLOADS.glob("*/*.json") for key in json.loads(p
 NAMES = sorted({event_name(name) for _, name in recorded()})
 
 
-@settings(max_examples=examples(300))
+@settings(max_examples=examples(100))
 @given(st.sampled_from(HOSTS), st.sampled_from(NAMES), st.dictionaries(st.sampled_from(KEYS), values))
 def test_no_payload_breaks_a_host(host: str, name: str, fields: dict[str, Any]) -> None:
     told = Fields(fields)

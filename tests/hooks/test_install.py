@@ -259,22 +259,6 @@ def test_uninstall_keeps_later_changes(machine: Machine) -> None:
     }
 
 
-def test_install_adds_the_limit_that_an_older_registration_lacks(machine: Machine) -> None:
-    machine.write(settings_of("claude-code", "user", "plain"))
-    before = tree(machine.home)
-    machine.does("install", "claude-code", "--yes")
-    path = machine.home / ".claude" / "settings.json"
-    current = path.read_text()
-    end = current.index('"SessionEnd"')
-    former = current[:end] + re.sub(r',\s*"timeout": 5', "", current[end:], count=1)
-    assert former != current
-    path.write_text(former)
-    machine.does("install", "claude-code", "--yes")
-    assert json.loads(path.read_text()) == json.loads(current)
-    machine.does("uninstall", "claude-code", "--yes")
-    assert tree(machine.home) == before
-
-
 def test_install_updates_an_older_registration(machine: Machine) -> None:
     old = {"type": "command", "command": "/gone/bin/foveal hook claude-code", "timeout": 60}
     other = {"type": "command", "command": OTHERS_COMMAND}
@@ -404,14 +388,6 @@ def test_each_change_is_backed_up_five_times(machine: Machine) -> None:
     assert path.read_text() == written[-1]
     left = sorted(one.read_text() for one in path.parent.iterdir() if "backup" in one.name)
     assert left == written[-5:-1], "those of other contents are somebody's to delete"
-
-
-def test_foreign_backup_is_used_only_if_equal(machine: Machine) -> None:
-    machine.write({".claude/settings.json": text_of({"a": 1})})
-    machine.does("install", "claude-code", "--yes")
-    machine.write({".claude/settings.json.foveal-backup-0002": text_of({"a": 1, "evil": True})})
-    machine.does("uninstall", "claude-code", "--yes")
-    assert machine.read(".claude/settings.json") == {"a": 1}
 
 
 def test_dry_run_shows_the_difference_and_changes_nothing(machine: Machine) -> None:

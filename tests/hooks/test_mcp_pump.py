@@ -104,15 +104,6 @@ def test_lost_requests_are_answered_with_an_error(daemon: DaemonProcess, shop: P
         assert host.end() == 0
 
 
-def test_requests_without_daemon_get_errors(shop: Path, daemon: DaemonProcess) -> None:
-    with bare_host(daemon.environ, shop, "--socket", str(shop / "none.sock")) as host:
-        for number in (1, 2):
-            error = host.ask(number, "tools/list")["error"]
-            assert error["code"] == -32000
-            assert "no daemon listens on" in error["message"]
-        assert host.end() == 0
-
-
 def test_pump_ends_with_its_input(daemon: DaemonProcess, shop: Path) -> None:
     with bare_host(daemon.environ, shop) as host:
         host.ask(1, "tools/list")

@@ -8,14 +8,13 @@ import os
 import shutil
 import socket
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from foveal.ipc.aclient import AsyncClient
 from foveal.ipc.client import KEPT_EVENTS
 from foveal.ipc.errors import RpcError
-from foveal.ipc.paths import PathError
 from foveal.ipc.protocol import (
     Decoder,
     ProtocolError,
@@ -24,8 +23,6 @@ from foveal.ipc.protocol import (
     encode_notification,
     encode_response,
 )
-
-Script = Callable[["Peer"], Awaitable[None]]
 
 
 class Peer:
@@ -82,27 +79,6 @@ async def peers() -> AsyncIterator[Peers]:
             await peer.writer.wait_closed()
     await server.wait_closed()
     shutil.rmtree(folder)
-
-
-async def test_call_and_notify(peers: Peers) -> None:
-    async with await AsyncClient.connect(peers.path) as client:
-        peer = await peers.accept()
-        call = asyncio.create_task(client.call("Ping", {"protocol": 1}))
-        request = await peer.request()
-        assert (request.method, request.params) == ("Ping", {"protocol": 1})
-        await peer.send(encode_response(request.msgid, {"pid": 7}))
-        assert await call == {"pid": 7}
-
-
-async def test_replies_in_any_order_find_their_calls(peers: Peers) -> None:
-    async with await AsyncClient.connect(peers.path) as client:
-        peer = await peers.accept()
-        calls = [asyncio.create_task(client.call("Echo", {"n": n})) for n in range(300)]
-        requests = [await peer.request() for _ in calls]
-        await peer.send(
-            *(encode_response(request.msgid, request.params["n"]) for request in reversed(requests))
-        )
-        assert await asyncio.gather(*calls) == list(range(300))
 
 
 async def test_an_error_reply_raises_for_its_call_only(peers: Peers) -> None:
@@ -212,20 +188,6 @@ async def test_senders_wait_for_a_daemon_that_does_not_read(peers: Peers) -> Non
         assert await asyncio.gather(*calls) == [1] * 20
 
 
-async def test_closing_ends_calls_and_is_final(peers: Peers) -> None:
-    client = await AsyncClient.connect(peers.path)
-    peer = await peers.accept()
-    call = asyncio.create_task(client.call("Wait"))
-    await peer.request()
-    await client.close()
-    await client.close()
-    with pytest.raises(ConnectionError):
-        await call
-    with pytest.raises(ConnectionError):
-        await client.call("Ping")
-    assert len(asyncio.all_tasks()) <= 2  # this test, and the stream server's callback
-
-
 async def test_closing_does_not_wait_for_ever_for_a_daemon_that_does_not_read(
     peers: Peers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -239,20 +201,6 @@ async def test_closing_does_not_wait_for_ever_for_a_daemon_that_does_not_read(
         await client.close()
     with pytest.raises(ConnectionError):
         await call
-
-
-async def test_connecting_where_nobody_listens(peers: Peers) -> None:
-    folder = os.path.dirname(peers.path)
-    with pytest.raises(FileNotFoundError):
-        await AsyncClient.connect(f"{folder}/absent.sock")
-    with socket.socket(socket.AF_UNIX) as dead:
-        dead.bind(f"{folder}/dead.sock")
-    os.chmod(f"{folder}/dead.sock", 0o600)
-    with pytest.raises(ConnectionRefusedError):
-        await AsyncClient.connect(f"{folder}/dead.sock")
-    os.chmod(f"{folder}/dead.sock", 0o666)
-    with pytest.raises(PathError, match="chmod 600"):
-        await AsyncClient.connect(f"{folder}/dead.sock")
 
 
 async def test_connecting_waits_for_a_full_queue_at_most_until_the_timeout(peers: Peers) -> None:
