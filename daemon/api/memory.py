@@ -367,7 +367,7 @@ class ExperienceMethods(EngineMethods):
         lines, total = await self._engine.experiences.quarantined(project, request.limit)
         return QuarantineReply(
             [
-                QuarantinedLine(line.at, line.file, line.number, line.size, line.reason, line.text)
+                QuarantinedLine(line.at, line.file, line.line, line.size, line.reason, line.shown)
                 for line in lines
             ],
             total,

@@ -70,11 +70,6 @@ class Edit(Struct, frozen=True):
     changes: PoolChanges = NO_CHANGES
     by: str = ""
 
-    @property
-    def order(self) -> tuple[str, str]:
-        """The sort key of edits."""
-        return self.timestamp, self.id
-
 
 class DueEdit(Struct, frozen=True):
     """An edit to make of an experience."""

@@ -173,13 +173,7 @@ class _Stored(_Given, kw_only=True):
     agent_id: str = ""
     session_id: str = ""
     timestamp: str
-    provenance: dict[str, object] = {}
-
-
-class _StoredProvenance(Struct):
-    source: str = ""
-    reference: str = ""
-    trust: str = "normal"
+    provenance: Provenance = Provenance("")
 
 
 def sketches_in(fields: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
@@ -293,17 +287,6 @@ class Draft(Struct, frozen=True):
     sketches: tuple[tuple[str, str], ...] = ()
 
 
-class Checked(Struct, frozen=True):
-    """A checked draft: an experience without an id.
-
-    `files_dropped` counts files that were left out, `secrets` values that were masked.
-    """
-
-    experience: Experience
-    files_dropped: int
-    secrets: int
-
-
 def draft_of(fields: Mapping[str, object], provenance: Provenance = FROM_CLIENT) -> Draft:
     """Make a draft of a map as a client sends it: decision, agent_id, session_id, rationale?, files_touched?,
     outcome? {kind, error?}, timestamp?, commit?.
@@ -313,8 +296,9 @@ def draft_of(fields: Mapping[str, object], provenance: Provenance = FROM_CLIENT)
     return _draft_of(read_request(_Given, fields, "experience."), provenance)
 
 
-def checked(draft: Draft, now: str, root: str) -> Checked:
-    """Check a draft for storing: clean its texts, mask secrets, make paths relative to the project.
+def checked(draft: Draft, now: str, root: str) -> tuple[Experience, tuple[str, ...]]:
+    """Check a draft for storing: clean its texts, mask secrets, make paths relative to the project. Returns
+    an experience without an id, and what to warn of.
 
     `now` is the current time as `timestamp_of` gives it, `root` the project's root, or empty. Text that
     steers its reader gets a low trust, whoever gives it; `Pool.update` can change that. Raises `BadField`.
@@ -335,15 +319,21 @@ def checked(draft: Draft, now: str, root: str) -> Checked:
         provenance = Provenance(provenance.source, provenance.reference, "low")
     decision, rationale, error = (text.text for text in masked)
     clear = replace(draft, decision=decision, rationale=rationale, error=error, provenance=provenance)
-    return Checked(_experience_of(clear, "", timestamp, files), dropped, sum(text.count for text in masked))
+    secrets = sum(text.count for text in masked)
+    warnings = {
+        f"{dropped} of its files were left out: outside the project, or too many": dropped,
+        "a value that looks like a secret was masked": secrets == 1,
+        f"{secrets} values that look like secrets were masked": secrets > 1,
+    }
+    return _experience_of(clear, "", timestamp, files), tuple(
+        text for text, holds in warnings.items() if holds
+    )
 
 
 def experience_in(fields: Mapping[str, object]) -> Experience:
     """Read an experience out of a map that was stored; unknown fields are ignored. Raises `BadField`."""
     stored = read_stored(_Stored, fields)
-    provenance = read_stored(_StoredProvenance, stored.provenance)
-    source = Provenance(provenance.source, provenance.reference, trust_of(provenance.trust))
-    draft = replace(_draft_of(stored, source), sketches=sketches_in(fields))
+    draft = replace(_draft_of(stored, stored.provenance), sketches=sketches_in(fields))
     if not (identifier := clean_name("id", stored.id)):
         raise BadField("id", "is empty")
     timestamp = normal_timestamp(stored.timestamp)

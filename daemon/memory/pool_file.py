@@ -14,7 +14,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from ..core.errors import Busy, StateError
 from ..core.system import Stamp, System, stamp_of
@@ -141,23 +141,15 @@ class PoolFile:
                 raise self.unusable(f"can't be written: {reason}. Nothing was stored; try again") from error
             raise
 
-    def cut(self, descriptor: int, size: int) -> None:
-        """Truncate the file to `size`, durably. Needs the lock."""
-        try:
-            os.ftruncate(descriptor, size)
-            self._system.fsync(descriptor)
-        except OSError as error:
-            raise self.unusable(f"can't be repaired: {error.strerror}. Mend that") from error
-
-    def rewrite(self, path: str, goes: Callable[[bytes], bool]) -> None:
-        """Remove the lines that go from a part; a full part that becomes empty is deleted.
+    def rewrite(self, path: str, stays: Sequence[bool]) -> None:
+        """Keep only the lines of a part that stay; a full part that becomes empty is deleted.
 
         The lock must be held, and the active file must be rewritten last, since others can lock its
         replacement. Raises `StateError`, leaving the file unchanged.
         """
         try:
             with self.reading(path) as descriptor, open(descriptor, "rb", closefd=False) as file:
-                left = [line for line in file if not goes(line)]
+                left = [line for line, is_kept in zip(file, stays, strict=True) if is_kept]
                 if left or path == self.path:
                     self._replace(path, left, stat.S_IMODE(os.fstat(descriptor).st_mode))
                 else:

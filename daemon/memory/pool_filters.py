@@ -97,13 +97,6 @@ def time_of(text: str | None, name: str) -> str | None:
         raise InvalidRequest(f"{name} {error}.", name) from error
 
 
-class Retention(Struct, frozen=True):
-    """The limits of what a pool keeps; 0 for none."""
-
-    max_age_days: int = 0
-    max_count: int = 0
-
-
 class Criteria(Struct, frozen=True):
     """The experiences to prune.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import permutations
-
 import pytest
 from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.memory.edits import (
@@ -96,10 +94,3 @@ def test_the_time_of_an_edit_is_after_those_before_it() -> None:
     assert time_after(before, at(1)) == "2025-01-02T00:00:05.001Z", "the clock went back"
     last = "9999-12-31T23:59:59.999Z"
     assert time_after([Edit("e_1", "x_1", last, "delete")], at(1)) == last
-
-
-def test_the_order_is_that_of_time_then_of_ids() -> None:
-    edits = [Edit("e_2", "x_1", at(1), "delete"), Edit("e_1", "x_1", at(1), "delete"),
-             Edit("e_0", "x_1", at(2), "delete")]  # fmt: skip
-    for some in permutations(edits):
-        assert [edit.id for edit in sorted(some, key=lambda one: one.order)] == ["e_1", "e_2", "e_0"]

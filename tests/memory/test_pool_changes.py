@@ -14,7 +14,7 @@ from foveal.daemon.core.system import System
 from foveal.daemon.memory.edits import DueEdit, PoolChanges
 from foveal.daemon.memory.experience import ExperienceMark, Provenance
 from foveal.daemon.memory.pool import Pool
-from foveal.daemon.memory.pool_filters import Criteria, ExperienceListing, Retention
+from foveal.daemon.memory.pool_filters import Criteria, ExperienceListing
 
 from tests.pool_cases import Clock, decisions, draft, names, open_pool, path_in
 
@@ -454,7 +454,7 @@ def test_the_retention_prunes_on_opening_and_once_a_day(tmp_path: Path) -> None:
     graft(open_pool(tmp_path), "one", "two", "three")
     clock = Clock()
     clock.days = 10
-    pool = open_pool(tmp_path, clock, retention=Retention(max_age_days=100, max_count=2))
+    pool = open_pool(tmp_path, clock, retention=Criteria(max_age_days=100, max_count=2))
     assert len(decisions(pool)) == 2
     statistics = pool.statistics()
     assert (statistics.retired, statistics.retired_at[:10]) == (1, "2025-01-11")
@@ -471,7 +471,7 @@ def test_the_retention_prunes_on_opening_and_once_a_day(tmp_path: Path) -> None:
     pool.refresh()
     assert decisions(pool) == decisions(open_pool(tmp_path)) == []
     assert (pool.statistics().retired, pool.statistics().problem) == (5, "")
-    assert open_pool(tmp_path, retention=Retention()).statistics().retired_at == ""
+    assert open_pool(tmp_path, retention=Criteria()).statistics().retired_at == ""
 
 
 def test_failed_retention_is_reported_and_the_pool_stays_readable(tmp_path: Path) -> None:
@@ -486,7 +486,7 @@ def test_failed_retention_is_reported_and_the_pool_stays_readable(tmp_path: Path
             super().fsync(descriptor)
 
     clock = Failing()
-    pool = open_pool(tmp_path, clock, retention=Retention(max_count=1))
+    pool = open_pool(tmp_path, clock, retention=Criteria(max_count=1))
     assert len(decisions(pool)) == 2
     assert "No space left" in pool.statistics().problem
     clock.fails, clock.days = False, 1.5
@@ -627,7 +627,11 @@ def test_a_pruning_takes_both_and_the_retention_the_private_one(tmp_path: Path, 
     pool = open_shared(tmp_path, root)
     graft(pool, "shared one", "shared two")
     retired = open_pool(
-        tmp_path / "state", root=str(root), shared="team/pool.jsonl", trusted=True, retention=Retention(0, 1)
+        tmp_path / "state",
+        root=str(root),
+        shared="team/pool.jsonl",
+        trusted=True,
+        retention=Criteria(max_count=1),
     )
     assert sorted(decisions(retired)) == ["private two", "shared one", "shared two"]
     pool.prune(Criteria(max_count=0), nothing, dry_run=False)
