@@ -15,7 +15,7 @@ from .records import words_of
 
 THRESHOLD = 0.75
 """Minimum share of common words of two decisions that say the same. Of 30 pairs of decisions that say the
-same in other words and 40 that differ in a word or a number (`benchmarks/experiences/pairs.py`, on which it
+same in other words and 40 that differ in a word or a number (`tests/memory/decision_pairs.py`, on which it
 was chosen) it folds 29 and 0; 0.7 folds two of the 40, 0.8 only 28 of the 30. One word of five or six that
 differs leaves 0.67 to 0.71."""
 

@@ -30,7 +30,7 @@ from .entry import (
     record_of,
     text_at,
 )
-from .injections import is_own_command, is_own_tool, part_said, said
+from .injections import part_said, said
 from .transcript_file import Line
 
 HANDBACK = "SubagentHandback"
@@ -89,21 +89,10 @@ def answers_of(outcome: object) -> str:
 
 
 _CHAIN = frozenset({"user", "assistant", "system", "attachment", "progress"})
-_HEADLESS = frozenset(
-    {
-        "summary", "ai-title", "custom-title", "agent-name", "mode", "permission-mode", "last-prompt",
-        "queue-operation", "file-history-snapshot", "file-history-delta", "pr-link", "tag", "worktree-state",
-        "api-request", "api-request-blob", "api-request-shape", "atis-latch", "cost-state", "tools-used",
-    }
-)  # fmt: skip
-"""Records of the host's own bookkeeping. A file may begin with them."""
+"""Types of records of the conversation; the others are the host's own bookkeeping."""
 _SYNTHETIC = "<synthetic>"
-
-
-def is_claude_code(record: Record) -> bool:
-    """Whether a record is one of Claude Code's conversations."""
-    kind = text_at(record, "type")
-    return kind in _CHAIN and "uuid" in record and ("sessionId" in record or "isSidechain" in record)
+PROMPTS_MAX = 100_000
+"""Maximum number of prompts compared; the longest conversations have some thousand."""
 
 
 def prompt_of(record: Record) -> str:
@@ -124,6 +113,8 @@ def prompt_of(record: Record) -> str:
 class ClaudeCodeReader(TranscriptReader):
     """Reads a transcript. The blocks of a message may be spread over several records, which share its id."""
 
+    source = "claude-code"
+
     def __init__(self) -> None:
         super().__init__()
         self._begun = False
@@ -131,16 +122,37 @@ class ClaudeCodeReader(TranscriptReader):
         """A text whose message may continue in the next record."""
         self._open_message = ""
         self._seen: Recent[bytes, None] = Recent()
-        self._calls: Recent[str, str] = Recent()
-        """Calls whose results are read in another form, by id: `own`, `command`, `handback` or `question`."""
+
+    @staticmethod
+    def recognises(record: Record) -> bool:
+        """Whether a record is one of Claude Code's conversations."""
+        is_known = text_at(record, "type") in _CHAIN and "uuid" in record
+        return is_known and ("sessionId" in record or "isSidechain" in record)
+
+    @staticmethod
+    def rewinds(lines: Iterable[Line]) -> Iterator[range]:
+        """Yield the lines that rewinds abandoned; only lines that may hold a prompt are parsed.
+
+        After a rewind the file still holds the abandoned turns. The new prompt has the same parent as the
+        prompt that it replaces; the abandoned turn is between the two.
+        """
+        first: dict[tuple[str, str], int] = {}
+        for line in lines:
+            if line.data is None or b'"user"' not in line.data or b'"tool_result"' in line.data:
+                continue
+            record = record_of(line.data)
+            if record is None or not (parent := text_at(record, "parentUuid")) or not prompt_of(record):
+                continue
+            key = (text_at(record, "agentId"), parent)
+            if key in first:
+                yield range(first[key], line.number)
+            if key in first or len(first) < PROMPTS_MAX:
+                first[key] = line.number
 
     def entries_of(self, line: int, record: Record) -> list[Entry]:
         """Return the entries of a record."""
         kind = text_at(record, "type")
-        if kind not in _CHAIN:
-            self.unknown += kind not in _HEADLESS
-            return []
-        if self._is_repeated(text_at(record, "uuid")):
+        if kind not in _CHAIN or self._is_repeated(text_at(record, "uuid")):
             return []
         blank = self._blank(line, record)
         if kind == "assistant":
@@ -178,8 +190,6 @@ class ClaudeCodeReader(TranscriptReader):
                     entries += [*self.finish(), *thought]
             elif kind == "tool_use":
                 entries += [*self.finish(), *self._call(blank, block)]
-            else:
-                self.unknown += kind != "redacted_thinking"
         return entries
 
     def _text(self, blank: Entry, message_id: str, text: str) -> list[Entry]:
@@ -196,19 +206,12 @@ class ClaudeCodeReader(TranscriptReader):
 
     def _call(self, blank: Entry, block: Record) -> list[Entry]:
         name, call_id, given = text_at(block, "name"), text_at(block, "id"), map_at(block, "input")
-        if is_own_tool(name):
-            self._calls.note(call_id, "own")
-            return []
         if name == HANDBACK:
-            self._calls.note(call_id, "handback")
+            self._calls.note(call_id, "own")
             return blank.message("handback", said(text_at(given, "message")))
-        call = claude_call(name, given)
-        if is_own_command(call.command):
-            self._calls.note(call_id, "command")
-        if name == QUESTION:
-            self._calls.note(call_id, "question")
-        plan = said(text_at(given, "plan")) if name == PLAN else ""
-        return [*blank.message("agent", plan), blank.called(name, call_id, call)]
+        call, plan = claude_call(name, given), said(text_at(given, "plan")) if name == PLAN else ""
+        kind = "question" if name == QUESTION else ""
+        return [*blank.message("agent", plan), *self.called(blank, name, call_id, call, kind=kind)]
 
     def _user(self, blank: Entry, record: Record) -> list[Entry]:
         entries = self.finish()
@@ -225,17 +228,14 @@ class ClaudeCodeReader(TranscriptReader):
 
     def _result(self, blank: Entry, record: Record, block: Record) -> list[Entry]:
         call_id, outcome = text_at(block, "tool_use_id"), record.get("toolUseResult")
-        special = self._calls.pop(call_id, "")
-        if special in {"own", "handback"}:
-            return []
-        failed = has_failed(block, outcome)
+        special = self._calls.get(call_id, "")
         if report := report_of(outcome):
             agent_id, text = report
             blank = replace(blank, agent_id=agent_id or blank.agent_id, call_id=call_id, sidechain=True)
             return blank.message("handback", said(text))
-        text = "" if special == "command" else output_of(block, outcome)
+        result = self.ended(blank, call_id, output_of(block, outcome), failed=has_failed(block, outcome))
         answers = answers_of(outcome) if special == "question" else ""
-        return [blank.result(call_id, text, failed=failed), *blank.message("user", answers)]
+        return [*result, *blank.message("user", answers)]
 
     def _attachment(self, blank: Entry, record: Record) -> list[Entry]:
         """Add a prompt that was typed while the agent worked, without text of hooks and hosts."""
@@ -278,27 +278,3 @@ def _block_key(message_id: str, block: Record) -> str:
     """Return the key of a block of a message: its id, or its content."""
     kind = text_at(block, "type")
     return f"{message_id}\0{kind}\0{text_at(block, 'id', 'text', 'thinking', 'data')}"
-
-
-PROMPTS_MAX = 100_000
-"""Maximum number of prompts compared; the longest conversations have some thousand."""
-
-
-def claude_rewinds(lines: Iterable[Line]) -> Iterator[tuple[int, int]]:
-    """Yield the lines that rewinds abandoned; only lines that may hold a prompt are parsed.
-
-    After a rewind the file still holds the abandoned turns. The new prompt has the same parent as the prompt
-    that it replaces; the abandoned turn is between the two.
-    """
-    first: dict[tuple[str, str], int] = {}
-    for line in lines:
-        if line.data is None or b'"user"' not in line.data or b'"tool_result"' in line.data:
-            continue
-        record = record_of(line.data)
-        if record is None or not (parent := text_at(record, "parentUuid")) or not prompt_of(record):
-            continue
-        key = (text_at(record, "agentId"), parent)
-        if key in first:
-            yield first[key], line.number
-        if key in first or len(first) < PROMPTS_MAX:
-            first[key] = line.number

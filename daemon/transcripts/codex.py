@@ -31,7 +31,7 @@ from .entry import (
     text_at,
     texts_at,
 )
-from .injections import is_own_command, is_own_tool, said
+from .injections import said
 
 _PATCHED = re.compile(
     r"(?m)^\*\*\* (Add|Update|Delete) File: (.+?)[ \t]*\r?$|^\*\*\* Move to: (.+?)[ \t]*\r?$"
@@ -132,10 +132,6 @@ def summary_of(reasoning: Record) -> list[str]:
 
 
 _LINES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state"})
-_QUIET_LINES = frozenset(
-    {"turn_context", "world_state", "token_usage_record", "inter_agent_communication_metadata"}
-)
-_QUIET_ITEMS = frozenset({"additional_tools"})
 _COMPLETED = {"CommandExecution": "exec_command_end", "FileChange": "patch_apply_end"}
 """Completed items that scripts ran, by the older events with the same fields. The script's own call doesn't
 name them."""
@@ -152,16 +148,10 @@ _BARE_ITEMS = _ITEMS - {"agent_message"}
 _FINAL = "FINAL_ANSWER"
 
 
-def is_codex(record: Record) -> bool:
-    """Whether a record belongs to a rollout."""
-    kind = text_at(record, "type")
-    if isinstance(record.get("payload"), dict):
-        return kind in _LINES
-    return kind in _BARE_ITEMS and ("role" in record or "call_id" in record or "summary" in record)
-
-
 class CodexReader(TranscriptReader):
     """Reads one rollout."""
+
+    source = "codex"
 
     def __init__(self) -> None:
         super().__init__()
@@ -171,20 +161,23 @@ class CodexReader(TranscriptReader):
         self._items: Recent[tuple[str, str], int] = Recent()
         self._events: Recent[tuple[str, str], int] = Recent()
         """Texts of items still without their event, and vice versa, with their counts."""
-        self._calls: Recent[str, str] = Recent()
-        """Calls by id: `own`, `command` for a call of our program, `patch`, or `told`."""
         self._failed: Recent[str, None] = Recent()
         """Calls whose failure an event reported before their result."""
+
+    @staticmethod
+    def recognises(record: Record) -> bool:
+        """Whether a record belongs to a rollout."""
+        kind = text_at(record, "type")
+        if isinstance(record.get("payload"), dict):
+            return kind in _LINES
+        return kind in _BARE_ITEMS and ("role" in record or "call_id" in record or "summary" in record)
 
     def entries_of(self, line: int, record: Record) -> list[Entry]:
         """Return the entries of a line."""
         kind, payload, at = text_at(record, "type"), record.get("payload"), text_at(record, "timestamp")
         blank = Entry("agent", line, at=at, agent_id=self.owner, session_id=self.session_id)
         if not isinstance(payload, dict):
-            if kind in _BARE_ITEMS:
-                return self._item(blank, record)
-            self.unknown += bool(kind)  # the first line of early versions has no type
-            return []
+            return self._item(blank, record) if kind in _BARE_ITEMS else []
         if kind == "session_meta":
             self._meta(payload)
             return []
@@ -195,7 +188,6 @@ class CodexReader(TranscriptReader):
         if kind == "compacted":
             summary = cut(said(text_at(payload, "message")), TEXT_CHARACTERS)
             return [*self.finish(), replace(blank, kind="boundary", text=summary)]
-        self.unknown += kind not in _QUIET_LINES
         return []
 
     def finish(self) -> list[Entry]:
@@ -227,12 +219,9 @@ class CodexReader(TranscriptReader):
             thoughts = [text for text in summary_of(item) if text]
             return [entry for text in thoughts for entry in self._said(blank, "thinking", text, self._items)]
         if kind in {"function_call", "custom_tool_call"}:
-            name = text_at(item, "name")
-            if is_own_tool(name, text_at(item, "namespace")):
-                self._calls.note(text_at(item, "call_id"), "own")
-                return self.finish()
-            given = text_at(item, "arguments", "input")
-            return self._call(blank, text_at(item, "call_id"), name, call_of(name, given))
+            name, given = text_at(item, "name"), text_at(item, "arguments", "input")
+            call, call_id = call_of(name, given), text_at(item, "call_id")
+            return self._call(blank, call_id, name, call, text_at(item, "namespace"))
         if kind == "local_shell_call":
             call = Call("run", command=command_of(map_at(item, "action")))
             return self._call(blank, text_at(item, "call_id"), "local_shell", call)
@@ -240,7 +229,6 @@ class CodexReader(TranscriptReader):
             return self._output(blank, text_at(item, "call_id"), item.get("output"))
         if kind == "agent_message":
             return self._report(blank, item)
-        self.unknown += kind not in _QUIET_ITEMS
         return []
 
     def _message(self, blank: Entry, item: Record) -> list[Entry]:
@@ -311,20 +299,16 @@ class CodexReader(TranscriptReader):
         author = replace(blank, agent_id=text_at(item, "author"), sidechain=True)
         return [*self.finish(), *author.message("handback", said(report))]
 
-    def _call(self, blank: Entry, call_id: str, name: str, call: Call) -> list[Entry]:
-        kind = "command" if is_own_command(call.command) else "patch" if name == "apply_patch" else "told"
-        self._calls.note(call_id, kind)
-        return [*self.finish(), blank.called(name, call_id, call)]
+    def _call(self, blank: Entry, call_id: str, name: str, call: Call, namespace: str = "") -> list[Entry]:
+        kind = "patch" if name == "apply_patch" else "told"
+        return [*self.finish(), *self.called(blank, name, call_id, call, namespace=namespace, kind=kind)]
 
     def _output(self, blank: Entry, call_id: str, given: object) -> list[Entry]:
-        what, failed = self._calls.pop(call_id, ""), call_id in self._failed
+        output, failed = output_of(given), call_id in self._failed
         self._failed.pop(call_id, None)
-        if what == "own":
-            return self.finish()
-        output = output_of(given)
-        failed = failed or output.failed or (what == "patch" and not _PATCH_APPLIED.match(output.text))
-        text = "" if what == "command" else output.text
-        return [*self.finish(), blank.result(call_id, text, failed=failed)]
+        refused = self._calls.get(call_id) == "patch" and not _PATCH_APPLIED.match(output.text)
+        failed = failed or output.failed or refused
+        return [*self.finish(), *self.ended(blank, call_id, output.text, failed=failed)]
 
     def _ended(
         self, blank: Entry, event: Record, named: tuple[str, Call], text: str, *, failed: bool
@@ -336,5 +320,4 @@ class CodexReader(TranscriptReader):
                 self._failed.note(call_id, None)
             return []
         entries = self._call(blank, call_id, *named)
-        output = "" if self._calls.pop(call_id, "") == "command" else text
-        return [*entries, blank.result(call_id, output, failed=failed)]
+        return [*entries, *self.ended(blank, call_id, text, failed=failed)]

@@ -6,7 +6,7 @@ Each host's format is a file of its own, whose reader is a `TranscriptReader`.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from ..core.vocabulary import words
 from .injections import is_own_command, is_own_tool, printed, said
+from .transcript_file import Line
 
 EntryKind = Literal["user", "agent", "thinking", "call", "result", "handback", "boundary"]
 Tool = Literal["edit", "write", "read", "run", "search", "agent", "other", ""]
@@ -200,32 +201,6 @@ def ended_call(
     return [blank.called(name, call_id, call), blank.result(call_id, output, failed=failed)]
 
 
-class TranscriptReader:
-    """Turns the lines of one transcript into entries, in order; by default lines of JSON."""
-
-    def __init__(self) -> None:
-        self.unknown = 0
-        """Records of unknown types, or without the fields of their type."""
-        self.owner = ""
-        """The agent of the conversation, if the host gave it an id, as for subagents."""
-        self.cwd = ""
-        """The folder in which the conversation began, or ""."""
-        self.session_id = ""
-
-    def read(self, line: int, data: bytes) -> list[Entry] | None:
-        """Return the entries that a line adds or completes; None for a line that isn't a record."""
-        record = record_of(data.removeprefix(b"\xef\xbb\xbf"))
-        return None if record is None else self.entries_of(line, record)
-
-    def entries_of(self, line: int, record: Record) -> list[Entry]:
-        """Return the entries that a record adds or completes."""
-        raise NotImplementedError
-
-    def finish(self) -> list[Entry]:
-        """Return the entries that were begun and not completed."""
-        return []
-
-
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -243,3 +218,56 @@ class Recent(dict[K, V]):
 
 RECENT_MAX = 65_536
 """Maximum number of keys."""
+
+
+class TranscriptReader:
+    """Turns the lines of one transcript into entries, in order; by default lines of JSON."""
+
+    source = ""
+    """The format's name in the provenance of experiences."""
+
+    def __init__(self) -> None:
+        self.owner = ""
+        """The agent of the conversation, if the host gave it an id, as for subagents."""
+        self.cwd = ""
+        """The folder in which the conversation began, or ""."""
+        self.session_id = ""
+        self._calls: Recent[str, str] = Recent()
+        """Running calls by id: `own`, `command` for one of our program, or what the host's reader noted."""
+
+    @staticmethod
+    def recognises(record: Record) -> bool:
+        """Whether a record is of this format."""
+        raise NotImplementedError
+
+    @staticmethod
+    def rewinds(lines: Iterable[Line]) -> Iterator[range]:
+        """Yield the numbers of the lines abandoned when a person went back to an earlier prompt."""
+        return iter(())
+
+    def read(self, line: int, data: bytes) -> list[Entry] | None:
+        """Return the entries that a line adds or completes; None for a line that isn't a record."""
+        record = record_of(data.removeprefix(b"\xef\xbb\xbf"))
+        return None if record is None else self.entries_of(line, record)
+
+    def entries_of(self, line: int, record: Record) -> list[Entry]:
+        """Return the entries that a record adds or completes."""
+        raise NotImplementedError
+
+    def finish(self) -> list[Entry]:
+        """Return the entries that were begun and not completed."""
+        return []
+
+    def called(
+        self, blank: Entry, name: str, call_id: str, call: Call, *, namespace: str = "", kind: str = ""
+    ) -> list[Entry]:
+        """Return a call, nothing for one of our tools; `kind` is noted for its result."""
+        own = is_own_tool(name, namespace)
+        self._calls.note(call_id, "own" if own else "command" if is_own_command(call.command) else kind)
+        return [] if own else [blank.called(name, call_id, call)]
+
+    def ended(self, blank: Entry, call_id: str, output: str, *, failed: bool) -> list[Entry]:
+        """Return the result of a call, nothing for one of our tools; our program's output isn't kept."""
+        kind = self._calls.pop(call_id, "")
+        output = "" if kind == "command" else output
+        return [] if kind == "own" else [blank.result(call_id, output, failed=failed)]

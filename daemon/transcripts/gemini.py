@@ -29,24 +29,39 @@ from .transcript_file import Line
 
 _ENDED = frozenset({"success", "error", "cancelled"})
 _SPEAKERS: dict[str, EntryKind] = {"user": "user", "gemini": "agent"}
-_QUIET = frozenset({"info", "warning", "error"})
 _EXIT_CODE = re.compile(r"(?m)^Exit Code: -?[1-9]\d*$")
 _REPORT = re.compile(r"(?s)\A.{0,300}?^Result:\n", re.MULTILINE)
 """The lines before a subagent's report."""
 _SETUP = "<session_context>"
 
 
-def is_gemini(record: Record) -> bool:
-    """Whether a record belongs to a chat."""
-    return ("sessionId" in record and "projectHash" in record) or isinstance(record.get("$set"), dict)
-
-
 class GeminiReader(TranscriptReader):
     """Reads one chat. Each message and each of its calls counts once."""
+
+    source = "gemini"
 
     def __init__(self) -> None:
         super().__init__()
         self._seen: Recent[str, None] = Recent()
+
+    @staticmethod
+    def recognises(record: Record) -> bool:
+        """Whether a record belongs to a chat."""
+        return ("sessionId" in record and "projectHash" in record) or isinstance(record.get("$set"), dict)
+
+    @staticmethod
+    def rewinds(lines: Iterable[Line]) -> Iterator[range]:
+        """Yield the lines that rewinds abandoned: from the first of a message to the rewind to it."""
+        first: dict[str, int] = {}
+        start = 0
+        for line in lines:
+            start = start or line.number
+            if line.data is None or not (record := record_of(line.data)):
+                continue
+            if to := text_at(record, "$rewindTo"):
+                yield range(first.get(to, start), line.number)
+            elif message := text_at(record, "id"):
+                first.setdefault(message, line.number)
 
     def entries_of(self, line: int, record: Record) -> list[Entry]:
         """Return what a message adds to what was read of it before."""
@@ -55,10 +70,6 @@ class GeminiReader(TranscriptReader):
             self.owner = self.session_id if record.get("kind") == "subagent" else ""
         elif kind := _SPEAKERS.get(text_at(record, "type")):
             return self._message(kind, line, record)
-        else:
-            self.unknown += not (
-                "$set" in record or "$rewindTo" in record or text_at(record, "type") in _QUIET
-            )
         return []
 
     def _message(self, kind: EntryKind, line: int, record: Record) -> list[Entry]:
@@ -96,17 +107,3 @@ def _call(blank: Entry, call: Record) -> list[Entry]:
     if tool == "agent" and not failed:
         return [entries[0], *blank.message("handback", said(_REPORT.sub("", text)))]
     return entries
-
-
-def gemini_rewinds(lines: Iterable[Line]) -> Iterator[tuple[int, int]]:
-    """Yield the lines that rewinds abandoned: from the first of a message to the rewind to it."""
-    first: dict[str, int] = {}
-    start = 0
-    for line in lines:
-        start = start or line.number
-        if line.data is None or not (record := record_of(line.data)):
-            continue
-        if to := text_at(record, "$rewindTo"):
-            yield first.get(to, start), line.number
-        elif message := text_at(record, "id"):
-            first.setdefault(message, line.number)

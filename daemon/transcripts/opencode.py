@@ -26,20 +26,21 @@ from .entry import (
 from .injections import said
 
 
-def is_opencode(record: Record) -> bool:
-    """Whether a record is a message of OpenCode."""
-    return "sessionID" in map_at(record, "info") and isinstance(record.get("parts"), list)
-
-
 class OpenCodeReader(TranscriptReader):
     """Reads one session. Each line is a finished message."""
+
+    source = "opencode"
+
+    @staticmethod
+    def recognises(record: Record) -> bool:
+        """Whether a record is a message of OpenCode."""
+        return "sessionID" in map_at(record, "info") and isinstance(record.get("parts"), list)
 
     def entries_of(self, line: int, record: Record) -> list[Entry]:
         """Return the entries of a message."""
         info = map_at(record, "info")
         role, parent, session = text_at(info, "role"), text_at(record, "parent"), text_at(info, "sessionID")
         if role not in {"user", "assistant"}:
-            self.unknown += 1
             return []
         self.cwd = self.cwd or text_at(map_at(info, "path"), "cwd")
         self.owner = session if parent else ""

@@ -37,28 +37,26 @@ ROLES: dict[str, EntryKind] = {
     "tool": "result",
 }
 """The names of speakers, in records and in plain text. Others, such as `system`, are skipped."""
-_PASSED_OVER = frozenset({"system", "developer"})
-
-
-def is_plain(record: Record) -> bool:
-    """Whether a record is one of the plain format."""
-    role = text_at(record, "role")
-    return (
-        isinstance(role, str)
-        and (role in ROLES or role in _PASSED_OVER)
-        and (isinstance(record.get("content"), str | list) or isinstance(record.get("tool"), dict))
-    )
 
 
 class PlainReader(TranscriptReader):
     """Reads a transcript of JSON records, each independent of the others."""
+
+    source = "plain"
+
+    @staticmethod
+    def recognises(record: Record) -> bool:
+        """Whether a record is one of the plain format."""
+        is_known = text_at(record, "role") in {*ROLES, "system", "developer"}
+        return is_known and (
+            isinstance(record.get("content"), str | list) or isinstance(record.get("tool"), dict)
+        )
 
     def entries_of(self, line: int, record: Record) -> list[Entry]:
         """Return the entries of a record."""
         role = text_at(record, "role")
         kind = ROLES.get(role)
         if kind is None:
-            self.unknown += role not in _PASSED_OVER
             return []
         at, agent_id = text_at(record, "at", "timestamp"), text_at(record, "agent_id")
         blank = Entry(kind, line, at=at, agent_id=agent_id, session_id=text_at(record, "session_id"))
@@ -92,6 +90,8 @@ def is_plain_text(data: bytes) -> bool:
 
 class PlainTextReader(TranscriptReader):
     """Reads a plain text. A speaker's words last until the next speaker; fenced code holds no speakers."""
+
+    source = "plain"
 
     def __init__(self) -> None:
         super().__init__()

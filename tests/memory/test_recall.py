@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from foveal.benchmarks.experiences.pairs import DIFFERENT
-from foveal.benchmarks.experiences.pairs import SAME as SAME_PAIRS
 from foveal.daemon.memory.experience import Experience, ExperienceMark, Provenance
 from foveal.daemon.memory.recall import Chosen, choose
 from msgspec.structs import replace
+
+from tests.memory.decision_pairs import DIFFERENT
+from tests.memory.decision_pairs import SAME as SAME_PAIRS
 
 
 def made(number: int, decision: str, *files: str, **fields: Any) -> Experience:

@@ -6,7 +6,7 @@ import json
 from functools import partial
 from typing import Any
 
-from foveal.daemon.transcripts.codex import CodexReader, is_codex
+from foveal.daemon.transcripts.codex import CodexReader
 
 from tests.transcript_cases import (
     AT,
@@ -204,5 +204,5 @@ def test_a_subagent_reports_to_its_parent() -> None:
 
 def test_early_rollouts_have_no_envelope() -> None:
     message = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi"}]}
-    assert is_codex(message)
+    assert CodexReader.recognises(message)
     assert said_in(read({"id": "t1", "timestamp": AT, "instructions": None}, message)) == [("agent", "Hi")]
