@@ -7,22 +7,18 @@ versions wrote subagents' records between those of their parent, marked by `side
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
 from .entry import (
-    TEXT_CHARACTERS,
     TOOLS,
-    Call,
     Entry,
     Recent,
     Record,
     TranscriptReader,
     call_of,
-    cut,
     joined,
     map_at,
     maps_at,
@@ -30,7 +26,7 @@ from .entry import (
     record_of,
     text_at,
 )
-from .injections import part_said, said
+from .injections import said
 from .transcript_file import Line
 
 HANDBACK = "SubagentHandback"
@@ -38,13 +34,6 @@ PLAN = "ExitPlanMode"
 QUESTION = "AskUserQuestion"
 
 _EXIT_CODE = re.compile(r"\A\s*Exit code (-?\d+)\b")
-
-
-def claude_call(name: str, given: Record) -> Call:
-    """Return the meaning of a call by the tool's name and input."""
-    call = call_of(TOOLS.get(name, "other"), given, "file_path", "notebook_path")
-    text = text_at(given, "prompt", "description") if call.tool in {"agent", "run"} else ""
-    return replace(call, text=text)
 
 
 def output_of(block: Record, outcome: object) -> str:
@@ -118,10 +107,7 @@ class ClaudeCodeReader(TranscriptReader):
     def __init__(self) -> None:
         super().__init__()
         self._begun = False
-        self._open: Entry | None = None
-        """A text whose message may continue in the next record."""
-        self._open_message = ""
-        self._seen: Recent[bytes, None] = Recent()
+        self._seen: Recent[int, None] = Recent()
 
     @staticmethod
     def recognises(record: Record) -> bool:
@@ -163,12 +149,6 @@ class ClaudeCodeReader(TranscriptReader):
             return self._attachment(blank, record)
         return []
 
-    def finish(self) -> list[Entry]:
-        """Return a text that was waiting for the rest of its message."""
-        entries = [replace(self._open, text=self._open.text.strip())] if self._open else []
-        self._open = None
-        return entries
-
     def _assistant(self, blank: Entry, record: Record) -> list[Entry]:
         message = map_at(record, "message")
         if record.get("isApiErrorMessage") is True or message.get("model") == _SYNTHETIC:
@@ -184,43 +164,29 @@ class ClaudeCodeReader(TranscriptReader):
                 continue
             kind = text_at(block, "type")
             if kind == "text":
-                entries += self._text(blank, message_id, text_at(block, "text"))
-            elif kind == "thinking":
-                if thought := blank.message("thinking", text_at(block, "thinking")):
-                    entries += [*self.finish(), *thought]
+                entries += blank.message("agent", said(text_at(block, "text")))
             elif kind == "tool_use":
-                entries += [*self.finish(), *self._call(blank, block)]
+                entries += self._call(blank, block)
         return entries
-
-    def _text(self, blank: Entry, message_id: str, text: str) -> list[Entry]:
-        text = part_said(text)
-        if not text.strip():
-            return []
-        if self._open and message_id and message_id == self._open_message:
-            whole = cut(joined([self._open.text, text]), TEXT_CHARACTERS)
-            self._open = replace(self._open, text=whole)
-            return []
-        before = self.finish()
-        self._open, self._open_message = replace(blank, text=cut(text, TEXT_CHARACTERS)), message_id
-        return before
 
     def _call(self, blank: Entry, block: Record) -> list[Entry]:
         name, call_id, given = text_at(block, "name"), text_at(block, "id"), map_at(block, "input")
         if name == HANDBACK:
             self._calls.note(call_id, "own")
             return blank.message("handback", said(text_at(given, "message")))
-        call, plan = claude_call(name, given), said(text_at(given, "plan")) if name == PLAN else ""
+        call = call_of(TOOLS.get(name, "other"), given, "file_path", "notebook_path")
+        plan = said(text_at(given, "plan")) if name == PLAN else ""
         kind = "question" if name == QUESTION else ""
         return [*blank.message("agent", plan), *self.called(blank, name, call_id, call, kind=kind)]
 
     def _user(self, blank: Entry, record: Record) -> list[Entry]:
-        entries = self.finish()
+        entries: list[Entry] = []
         message = map_at(record, "message")
         if record.get("isCompactSummary") is True:
             summary = said("\n".join(parts_at(message, "content")))
-            return [*entries, *blank.message("boundary", summary)]
+            return blank.message("boundary", summary)
         if prompt := prompt_of(record):
-            return [*entries, *blank.message("user", prompt)]
+            return blank.message("user", prompt)
         for block in maps_at(message, "content"):
             if text_at(block, "type") == "tool_result":
                 entries += self._result(blank, record, block)
@@ -245,8 +211,7 @@ class ClaudeCodeReader(TranscriptReader):
             or attachment.get("commandMode", "prompt") != "prompt"
         ):
             return []
-        prompt = said("\n".join(parts_at(attachment, "prompt")))
-        return [*self.finish(), *blank.message("user", prompt)] if prompt else []
+        return blank.message("user", said("\n".join(parts_at(attachment, "prompt"))))
 
     def _blank(self, line: int, record: Record) -> Entry:
         """Return an entry with what all entries of a record share; the first record names the owner."""
@@ -265,13 +230,10 @@ class ClaudeCodeReader(TranscriptReader):
         )
 
     def _is_repeated(self, key: str) -> bool:
-        if not key:
-            return False
-        digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=12).digest()
-        if digest in self._seen:
-            return True
-        self._seen.note(digest, None)
-        return False
+        is_known = hash(key) in self._seen
+        if key:
+            self._seen.note(hash(key), None)
+        return bool(key) and is_known
 
 
 def _block_key(message_id: str, block: Record) -> str:

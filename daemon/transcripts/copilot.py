@@ -51,8 +51,7 @@ class CopilotReader(TranscriptReader):
             case "user.message":
                 return blank.message("user", said(text_at(fields, "content")))
             case "assistant.message":
-                thought = blank.message("thinking", text_at(fields, "reasoningText"))
-                return [*thought, *blank.message("agent", said(text_at(fields, "content")))]
+                return blank.message("agent", said(text_at(fields, "content")))
             case "session.compaction_complete":
                 return blank.message("boundary", said(text_at(fields, "summaryContent")))
             case "abort":
@@ -85,4 +84,4 @@ class CopilotReader(TranscriptReader):
         edited = tuple(path for edit in maps_at(fields, "fileEdits") if (path := text_at(edit, "path")))
         if not edited or what in {"edit", "write", "own"}:
             return result
-        return [blank.called("edit", "", Call("edit", paths=edited)), *result]
+        return [blank.called("", Call("edit", edited)), *result]

@@ -17,7 +17,6 @@ from .entry import (
     Record,
     TranscriptReader,
     call_of,
-    ended_call,
     map_at,
     maps_at,
     parts_at,
@@ -76,16 +75,12 @@ class GeminiReader(TranscriptReader):
         message_id, at = text_at(record, "id"), text_at(record, "timestamp")
         blank = Entry(kind, line, at=at, agent_id=self.owner, session_id=self.session_id)
         entries: list[Entry] = []
-        for thought in maps_at(record, "thoughts"):
-            text = text_at(thought, "description")
-            if text and self._is_new(f"{message_id}\0{text}"):
-                entries += blank.message("thinking", text)
         text = "\n".join(part for part in parts_at(record, "content") if not part.startswith(_SETUP))
         if (text := said(text)) and self._is_new(message_id):
             entries += blank.message(kind, text)
         for call in maps_at(record, "toolCalls"):
             if text_at(call, "status") in _ENDED and self._is_new(text_at(call, "id")):
-                entries += _call(blank, call)
+                entries += self._call(blank, call)
         return entries
 
     def _is_new(self, key: str) -> bool:
@@ -93,17 +88,16 @@ class GeminiReader(TranscriptReader):
         self._seen.note(key, None)
         return not known
 
-
-def _call(blank: Entry, call: Record) -> list[Entry]:
-    """Return a call and its result, which share a record."""
-    name, tool = text_at(call, "name"), TOOLS.get(text_at(call, "name"), "other")
-    meant = call_of(tool, map_at(call, "args"), "file_path", "absolute_path")
-    text = "\n".join(
-        text_at(map_at(map_at(part, "functionResponse"), "response"), "output", "error")
-        for part in maps_at(call, "result")
-    )
-    failed = call.get("status") != "success" or (tool == "run" and bool(_EXIT_CODE.search(text)))
-    entries = ended_call(blank, name, text_at(call, "id"), meant, text, failed=failed)
-    if tool == "agent" and not failed:
-        return [entries[0], *blank.message("handback", said(_REPORT.sub("", text)))]
-    return entries
+    def _call(self, blank: Entry, call: Record) -> list[Entry]:
+        """Return a call and its result, which share a record."""
+        name, tool = text_at(call, "name"), TOOLS.get(text_at(call, "name"), "other")
+        meant = call_of(tool, map_at(call, "args"), "file_path", "absolute_path")
+        text = "\n".join(
+            text_at(map_at(map_at(part, "functionResponse"), "response"), "output", "error")
+            for part in maps_at(call, "result")
+        )
+        failed = call.get("status") != "success" or (tool == "run" and bool(_EXIT_CODE.search(text)))
+        entries = self.ended_call(blank, name, text_at(call, "id"), meant, text, failed=failed)
+        if tool == "agent" and not failed:
+            return [*entries[:1], *blank.message("handback", said(_REPORT.sub("", text)))]
+        return entries

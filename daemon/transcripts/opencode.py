@@ -18,7 +18,6 @@ from .entry import (
     Record,
     TranscriptReader,
     call_of,
-    ended_call,
     map_at,
     maps_at,
     text_at,
@@ -51,24 +50,21 @@ class OpenCodeReader(TranscriptReader):
             match text_at(part, "type"):
                 case "text" if not (part.get("synthetic") or part.get("ignored")):
                     entries += blank.message(kind, said(text_at(part, "text")))
-                case "reasoning":
-                    entries += blank.message("thinking", text_at(part, "text"))
                 case "tool":
-                    entries += _call(blank, part)
+                    entries += self._call(blank, part)
         return entries
 
-
-def _call(blank: Entry, part: Record) -> list[Entry]:
-    """Return a call and its result, which share a part."""
-    name, call_id, state = text_at(part, "tool"), text_at(part, "callID"), map_at(part, "state")
-    given, status = map_at(state, "input"), text_at(state, "status")
-    if status not in {"completed", "error"}:
-        return []
-    call = call_of(TOOLS.get(name, "other"), given, "filePath")
-    if patch := text_at(given, "patchText"):
-        call = replace(call, paths=codex_call("apply_patch", patch).paths)
-    failed = status == "error" or map_at(state, "metadata").get("exit") not in (0, None)
-    return ended_call(blank, name, call_id, call, text_at(state, "output", "error"), failed=failed)
+    def _call(self, blank: Entry, part: Record) -> list[Entry]:
+        """Return a call and its result, which share a part."""
+        name, call_id, state = text_at(part, "tool"), text_at(part, "callID"), map_at(part, "state")
+        given, status = map_at(state, "input"), text_at(state, "status")
+        if status not in {"completed", "error"}:
+            return []
+        call = call_of(TOOLS.get(name, "other"), given, "filePath")
+        if patch := text_at(given, "patchText"):
+            call = replace(call, paths=codex_call("apply_patch", patch).paths)
+        failed = status == "error" or map_at(state, "metadata").get("exit") not in (0, None)
+        return self.ended_call(blank, name, call_id, call, text_at(state, "output", "error"), failed=failed)
 
 
 def _time(info: Record) -> str:

@@ -19,7 +19,6 @@ from .entry import (
     Tool,
     TranscriptReader,
     cut,
-    ended_call,
     map_at,
     parts_at,
     text_at,
@@ -61,16 +60,13 @@ class PlainReader(TranscriptReader):
         at, agent_id = text_at(record, "at", "timestamp"), text_at(record, "agent_id")
         blank = Entry(kind, line, at=at, agent_id=agent_id, session_id=text_at(record, "session_id"))
         content = "\n".join(parts_at(record, "content"))
-        return _call(blank, record, content) if kind == "result" else blank.message(kind, said(content))
-
-
-def _call(blank: Entry, record: Record, content: str) -> list[Entry]:
-    """Return a tool's call and its result, which share a record."""
-    fields, call_id = map_at(record, "tool"), f"{blank.line}"
-    name, command = text_at(fields, "name"), text_at(fields, "command")
-    tool: Tool = TOOLS.get(name.lower(), "run" if command else "other")
-    call = Call(tool, paths=texts_at(fields, "paths"), command=command)
-    return ended_call(blank, name, call_id, call, content, failed=fields.get("failed") is True)
+        if kind != "result":
+            return blank.message(kind, said(content))
+        fields = map_at(record, "tool")
+        name, command = text_at(fields, "name"), text_at(fields, "command")
+        tool: Tool = TOOLS.get(name.lower(), "run" if command else "other")
+        call, failed = Call(tool, texts_at(fields, "paths"), command), fields.get("failed") is True
+        return self.ended_call(blank, name, "", call, content, failed=failed)
 
 
 _SPEAKERS = "|".join(ROLES)
