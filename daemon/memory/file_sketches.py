@@ -13,10 +13,11 @@ from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
+from ..core.errors import InvalidRequest
 from ..core.sized_cache import SizedCache
 from ..core.system import Stamp, System, stamp_of
 from ..project.content import decode
-from .experience import SKETCHES_MAX, BadField, Draft, Experience, relative_files
+from .experience import SKETCHES_MAX, Draft, Experience, relative_files
 
 SKETCHED_BYTES = 262_144
 """Maximum bytes of a file that is sketched: decisions are seldom about larger files."""
@@ -69,7 +70,7 @@ class FileSketches:
         """Return a draft with the sketches of its files' current contents."""
         try:
             files, _ = relative_files(draft.files_touched, self._root)
-        except BadField:
+        except InvalidRequest:
             return draft  # the pool says what is wrong when it is stored
         found = ((path, self.now(path)) for path in files[:SKETCHES_MAX])
         return replace(

@@ -14,11 +14,11 @@ from datetime import datetime
 from msgspec import Struct, convert
 from msgspec.structs import asdict
 
-from ..core.errors import StateError
+from ..core.errors import InvalidRequest, StateError
 from ..core.system import System
 from ..core.times import timestamp_of
 from .edits import EDIT_KINDS, Edit, edit_fields, edit_in
-from .experience import BadField, Experience, experience_in, fields_of
+from .experience import Experience, experience_in, fields_of
 from .pool_file import PoolFile
 
 LINE_VERSION = 1
@@ -60,21 +60,21 @@ def line_of(record: Experience | Edit) -> bytes:
 
 
 def read_line(line: PoolLine) -> Experience | Edit | None:
-    """Read a line; None if it is empty or of a newer version. Raises `BadField`."""
+    """Read a line; None if it is empty or of a newer version. Raises `InvalidRequest`."""
     if line.size > MAX_LINE_BYTES:
-        raise BadField("", f"longer than {MAX_LINE_BYTES} bytes")
+        raise InvalidRequest(f"longer than {MAX_LINE_BYTES} bytes")
     if not line.data.strip():
         return None
     if line.data.startswith(_CONFLICT_MARKS):
-        raise BadField("", "a mark of a conflict that git left; the lines between such marks are kept")
+        raise InvalidRequest("a mark of a conflict that git left; the lines between such marks are kept")
     try:
         fields = json.loads(line.data.decode())
     except RecursionError as error:
-        raise BadField("", "nested too deeply") from error
+        raise InvalidRequest("nested too deeply") from error
     except ValueError as error:  # not UTF-8, not JSON, or a giant number
-        raise BadField("", f"not JSON: {error}") from error
+        raise InvalidRequest(f"not JSON: {error}") from error
     if not isinstance(fields, dict):
-        raise BadField("", "not a JSON object")
+        raise InvalidRequest("not a JSON object")
     version = fields.get("version", LINE_VERSION)
     if type(version) is int and version > LINE_VERSION:
         return None

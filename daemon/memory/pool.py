@@ -13,11 +13,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..core.errors import Busy, NotFound, StateError
+from ..core.errors import Busy, InvalidRequest, NotFound, StateError
 from ..core.system import System
 from ..core.times import timestamp_of
 from .edits import NO_CHANGES, DueEdit, Edit, EditKind, PoolChanges, changes_nothing, changes_of, time_after
-from .experience import BadField, Draft, Experience, checked
+from .experience import Draft, Experience, checked
 from .graft_batch import GraftBatch, new_edit_id
 from .lines import Quarantined
 from .pool_file import ROTATE_BYTES, PoolFile
@@ -156,8 +156,8 @@ class Pool:
         for number, draft in enumerate(drafts):
             try:
                 experience, told = checked(draft, now, self._root)
-            except BadField as error:
-                skipped.append(SkippedDraft(number, f"{error.field} {error}", error.field))
+            except InvalidRequest as error:
+                skipped.append(SkippedDraft(number, str(error), error.field or ""))
             else:
                 valid.append((number, experience))
                 warnings += ((number, warning) for warning in told)

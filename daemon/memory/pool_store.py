@@ -14,11 +14,11 @@ from datetime import UTC, datetime
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ..core.errors import Busy, StateError
+from ..core.errors import Busy, InvalidRequest, StateError
 from ..core.system import Stamp, System, latest_time, stamp_of
 from ..core.times import timestamp_of
 from .edits import Edit
-from .experience import BadField, Experience
+from .experience import Experience
 from .lines import PoolLine, Quarantine, Quarantined, line_of, lines_from, quarantined, read_line
 from .pool_file import PoolFile
 from .records import Records
@@ -104,7 +104,7 @@ class PoolStore:
         self.catch_up()
         try:
             for file in self.files:
-                if file.path in self.content.torn or file.was_interrupted():
+                if file.path in self.content.torn:
                     # Another process may be writing the torn last line: under its lock it is whole.
                     with file.locked() as descriptor:
                         self._repair(file, descriptor)
@@ -229,28 +229,26 @@ class PoolStore:
         self.set_problem("unreadable", str(error))
 
     def _read(self, descriptor: int, file: PoolFile, path: str, stamp: Stamp, content: PoolContent) -> None:
-        """Read the lines of a part. An experience dated in the future was recorded about when the line before
-        it was, the first of all about when the file was written: it gets that time."""
+        """Read the lines of a part. An experience from the future, as by a wrong clock, gets the time
+        of the line before it, the first of all the time at which the part was written."""
         now = self._system.now()
-        written = datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC)
-        last, latest = timestamp_of(min(written, now)), timestamp_of(latest_time(now))
+        last = timestamp_of(min(datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC), now))
+        latest = timestamp_of(latest_time(now))
         for number, line in enumerate(lines_from(descriptor, 0), 1):
             if path == file.path and not line.complete:
                 content.torn.add(path)  # or it is being written
                 return
             try:
                 record = read_line(line)
-            except BadField as error:
-                reason = f"{error.field} {error}".strip()
+            except InvalidRequest as error:
                 content.bad_lines += 1
-                content.damage.append(quarantined(number, line, reason, os.path.basename(path), now))
+                content.damage.append(quarantined(number, line, str(error), os.path.basename(path), now))
                 continue
             if record is None:
                 content.unknown_lines += bool(line.data.strip())
                 continue
             if isinstance(record, Experience):
-                if record.timestamp > latest:
-                    record = replace(record, timestamp=last, dated=record.timestamp)
+                record = replace(record, timestamp=last) if record.timestamp > latest else record
                 last = record.timestamp
             is_new = content.records.add(record, shared=file is not self.private)
             content.repeated_lines += not is_new
@@ -279,6 +277,6 @@ def _subject_of(line: PoolLine) -> str | None:
     a line that can't be read."""
     try:
         record = read_line(line)
-    except BadField:
+    except InvalidRequest:
         return None
     return "" if record is None else record.of if isinstance(record, Edit) else record.id

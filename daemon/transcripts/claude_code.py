@@ -19,7 +19,6 @@ from .entry import (
     Record,
     TranscriptReader,
     call_of,
-    joined,
     map_at,
     maps_at,
     parts_at,
@@ -31,20 +30,8 @@ from .transcript_file import Line
 
 HANDBACK = "SubagentHandback"
 PLAN = "ExitPlanMode"
-QUESTION = "AskUserQuestion"
 
 _EXIT_CODE = re.compile(r"\A\s*Exit code (-?\d+)\b")
-
-
-def output_of(block: Record, outcome: object) -> str:
-    """Return a result's complete output; `outcome` is the record's `toolUseResult`, of any shape."""
-    if text := "\n".join(parts_at(block, "content")):
-        return text
-    if isinstance(outcome, str):
-        return outcome
-    if isinstance(outcome, dict):
-        return "\n".join(part for part in (text_at(outcome, "stdout"), text_at(outcome, "stderr")) if part)
-    return ""
 
 
 def has_failed(block: Record, outcome: object) -> bool:
@@ -62,19 +49,8 @@ def report_of(outcome: object) -> tuple[str, str] | None:
     """Return the id and the final report of a subagent that ended; None for a subagent that continues."""
     if not isinstance(outcome, dict) or text_at(outcome, "status") != "completed":
         return None
-    report = joined(parts_at(outcome, "content"))
+    report = "\n\n".join(parts_at(outcome, "content"))
     return (text_at(outcome, "agentId"), report) if report else None
-
-
-def answers_of(outcome: object) -> str:
-    """Return a person's answers to the agent's questions, a line each."""
-    if not isinstance(outcome, dict):
-        return ""
-    answers = map_at(outcome, "answers")
-    asked = [text_at(item, "question") for item in maps_at(outcome, "questions")]
-    return "\n".join(
-        f"{question} {answers[question]}" for question in asked if isinstance(answers.get(question), str)
-    )
 
 
 _CHAIN = frozenset({"user", "assistant", "system", "attachment", "progress"})
@@ -176,8 +152,7 @@ class ClaudeCodeReader(TranscriptReader):
             return blank.message("handback", said(text_at(given, "message")))
         call = call_of(TOOLS.get(name, "other"), given, "file_path", "notebook_path")
         plan = said(text_at(given, "plan")) if name == PLAN else ""
-        kind = "question" if name == QUESTION else ""
-        return [*blank.message("agent", plan), *self.called(blank, name, call_id, call, kind=kind)]
+        return [*blank.message("agent", plan), *self.called(blank, name, call_id, call)]
 
     def _user(self, blank: Entry, record: Record) -> list[Entry]:
         entries: list[Entry] = []
@@ -194,14 +169,12 @@ class ClaudeCodeReader(TranscriptReader):
 
     def _result(self, blank: Entry, record: Record, block: Record) -> list[Entry]:
         call_id, outcome = text_at(block, "tool_use_id"), record.get("toolUseResult")
-        special = self._calls.get(call_id, "")
         if report := report_of(outcome):
             agent_id, text = report
             blank = replace(blank, agent_id=agent_id or blank.agent_id, call_id=call_id, sidechain=True)
             return blank.message("handback", said(text))
-        result = self.ended(blank, call_id, output_of(block, outcome), failed=has_failed(block, outcome))
-        answers = answers_of(outcome) if special == "question" else ""
-        return [*result, *blank.message("user", answers)]
+        output = "\n".join(parts_at(block, "content"))
+        return self.ended(blank, call_id, output, failed=has_failed(block, outcome))
 
     def _attachment(self, blank: Entry, record: Record) -> list[Entry]:
         """Add a prompt that was typed while the agent worked, without text of hooks and hosts."""

@@ -151,15 +151,6 @@ def cut(text: str, characters: int) -> str:
     return text[:half] + MARK + text[-half:]
 
 
-def joined(parts: list[str]) -> str:
-    """Join the blocks of a message: some hosts cut within a sentence, some between paragraphs."""
-    text = ""
-    for part in parts:
-        continues = not text or text[-1].isspace() or part[:1].isspace() or part[:1].islower()
-        text += part if continues or part[:1] in ".,;:)" else f"\n\n{part}"
-    return text
-
-
 _TOOL_NAMES: Mapping[Tool, str] = {
     "edit": "Edit MultiEdit NotebookEdit apply_patch edit str_replace_editor replace multiedit patch",
     "write": "Write create write_file write",

@@ -156,23 +156,15 @@ class GraftService:
     async def _mine_to_its_end(self, path: str, cursor: Cursor | None, speaker: str | None) -> Mined:
         """Mine a transcript, again while its host seems to be writing it."""
         mined = await self._mine(path, cursor, speaker)
-        for _ in range(LAG_STEPS):
-            if mined.finished or not self._is_fresh(path):
-                break
-            await self._pause(LAG_STEP_S)
-            if self._has_grown(path, mined.cursor):
-                mined = await self._mine(path, cursor, speaker)
+        with suppress(OSError):
+            for _ in range(LAG_STEPS):
+                age_ns = self._system.time_ns() - self._system.stat(path).st_mtime_ns
+                if mined.finished or age_ns >= FRESH_NS:
+                    break
+                await self._pause(LAG_STEP_S)
+                if self._system.stat(path).st_size != mined.cursor.size:
+                    mined = await self._mine(path, cursor, speaker)
         return mined
-
-    def _is_fresh(self, path: str) -> bool:
-        with suppress(OSError):
-            return self._system.time_ns() - self._system.stat(path).st_mtime_ns < FRESH_NS
-        return False
-
-    def _has_grown(self, path: str, cursor: Cursor) -> bool:
-        with suppress(OSError):
-            return self._system.stat(path).st_size != cursor.size
-        return False
 
     async def _mine(self, path: str, cursor: Cursor | None, speaker: str | None) -> Mined:
         request = to_builtins({"path": path, "cursor": cursor, "speaker": speaker})

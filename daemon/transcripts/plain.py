@@ -106,7 +106,8 @@ class PlainTextReader(TranscriptReader):
             self._style = _style_of(text)
         found = None if self._fence else self._speaker(text)
         if found is None:
-            self._mind_fence(text)
+            if fence := _FENCE.match(text):  # it closes with the same marks
+                self._fence = "" if self._fence == fence[1] else self._fence or fence[1]
             self._add(text)
             return []
         entries = self.finish()
@@ -130,17 +131,6 @@ class PlainTextReader(TranscriptReader):
         pattern, mark = self._style
         found = pattern.fullmatch(text)
         return None if found is None or found.groupdict().get("mark", "") != mark else found
-
-    def _mind_fence(self, text: str) -> None:
-        """Track the beginning and end of fenced code: a fence closes with at least as many marks and no text
-        after them."""
-        found = _FENCE.match(text)
-        if found is None:
-            return
-        if not self._fence:
-            self._fence = found[1]
-        elif found[1].startswith(self._fence) and not text.strip().strip(found[1][0]):
-            self._fence = ""
 
     def _add(self, text: str) -> None:
         if self._size < _KEPT_CHARACTERS and (text or self._parts):

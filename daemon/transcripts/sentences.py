@@ -6,7 +6,7 @@ A heading or a label gives the meaning of the sentences below it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Literal, get_args
 
 from msgspec import Struct
@@ -56,57 +56,43 @@ def blocks_of(text: str) -> Iterator[list[Sentence]]:
     number, cues = 0, cues_for(text)
     if len(text) > MAX_TEXT:
         text = f"{text[: MAX_TEXT // 2]}\n\n{text[-MAX_TEXT // 2 :]}"
-    for sentences in _Blocks(cues).of(text.splitlines()):
-        number += len(sentences)
-        if number > MAX_SENTENCES:
-            return
-        yield sentences
+    section: Section = ""
+    lines: list[str] = []
+    listed = fenced = False
+    for line in (*text.splitlines(), ""):
+        fence = re.match(r"\s{0,12}(?:```|~~~)(?!.*```)", line)
+        fenced = fenced != bool(fence)
+        item = None if fenced or fence else re.match(_ITEM, line)
+        heading = "" if fenced or fence else _heading(line)
+        is_text = not (fenced or fence or heading) and bool(line.strip()) and not re.match(_SKIPPED, line)
+        if (item or not is_text) and lines:
+            sentences = _sentences(" ".join(lines), cues, section, listed=listed)
+            number += len(sentences)
+            if number > MAX_SENTENCES:
+                return
+            yield sentences
+            lines = []
+        if heading:
+            section, listed = heading_section(heading), False
+        elif item:
+            lines, listed = [line[item.end() :]], True
+        elif is_text:
+            listed = listed and (bool(lines) or line.startswith("  "))
+            lines.append(line.strip())
 
 
-class _Blocks:
-    """The state of parsing lines: the section, and the paragraph or list item that was begun."""
-
-    def __init__(self, cues: Cues) -> None:
-        self._cues = cues
-        self._section: Section = ""
-        self._lines: list[str] = []
-        self._listed = False
-
-    def of(self, lines: Sequence[str]) -> Iterator[list[Sentence]]:
-        """Yield the sentences of the blocks of a text's lines."""
-        fenced = False
-        for line in (*lines, ""):
-            fence = re.match(r"\s{0,12}(?:```|~~~)(?!.*```)", line)
-            fenced = fenced != bool(fence)
-            item = None if fenced or fence else re.match(_ITEM, line)
-            heading = "" if fenced or fence else _heading(line)
-            is_text = not (fenced or fence or heading) and bool(line.strip()) and not re.match(_SKIPPED, line)
-            if (item or not is_text) and self._lines:
-                yield self._sentences()
-                self._lines = []
-            if heading:
-                self._section, self._listed = heading_section(heading), False
-            elif item:
-                self._lines, self._listed = [line[item.end() :]], True
-            elif is_text:
-                if self._listed and not self._lines and not line.startswith("  "):
-                    self._listed = False
-                self._lines.append(line.strip())
-
-    def _sentences(self) -> list[Sentence]:
-        """Return the sentences of the block that ends; a label without a known meaning is their subject."""
-        text = plain(" ".join(self._lines))
-        label = re.match(_LABEL, text)
-        section = heading_section(label[1]) if label else ""
-        if label and section:
-            text = text[label.end()].upper() + text[label.end() + 1 :]
-        form = blanked(text)
-        return [
-            Sentence(
-                text[start:end], form[start:end], self._cues, section or self._section, place, self._listed
-            )
-            for place, (start, end) in enumerate(_spans(form))
-        ]
+def _sentences(block: str, cues: Cues, section: Section, *, listed: bool) -> list[Sentence]:
+    """Return the sentences of a block; a label without a known meaning is their subject."""
+    text = plain(block)
+    label = re.match(_LABEL, text)
+    labelled = heading_section(label[1]) if label else ""
+    if label and labelled:
+        text = text[label.end()].upper() + text[label.end() + 1 :]
+    form = blanked(text)
+    return [
+        Sentence(text[start:end], form[start:end], cues, labelled or section, place, listed)
+        for place, (start, end) in enumerate(_spans(form))
+    ]
 
 
 def _heading(line: str) -> str:

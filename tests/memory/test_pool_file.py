@@ -242,7 +242,6 @@ def test_rewriting_keeps_the_remaining_lines(tmp_path: Path, private: bool) -> N
         file.rewrite(str(path), [False, False])
     assert names(file) == ["pool.jsonl"]
     assert (tmp_path / "pool.jsonl").read_bytes() == b""
-    assert not file.was_interrupted()
 
 
 def test_a_failed_rewriting_leaves_the_file_and_can_be_repeated(tmp_path: Path) -> None:
@@ -254,14 +253,9 @@ def test_a_failed_rewriting_leaves_the_file_and_can_be_repeated(tmp_path: Path) 
     with pytest.raises(StateError, match="can't be rewritten: Input/output error"):
         file.rewrite(str(path), [False, True])
     assert path.read_bytes() == b"one\ntwo\n"
-    assert file.was_interrupted()
     system.fails = False
-    (tmp_path / "pool.jsonl.tmp").unlink()
-    (tmp_path / "target").write_bytes(b"precious")
-    (tmp_path / "pool.jsonl.tmp").symlink_to("target")
     file.rewrite(str(path), [False, True])
     assert path.read_bytes() == b"two\n"
-    assert (tmp_path / "target").read_bytes() == b"precious", "nothing is written through a link"
-    (tmp_path / "pool.jsonl.tmp").write_bytes(b"left")
+    (tmp_path / "pool.jsonl.77.tmp").write_bytes(b"left by a process that was killed")
     with file.locked():
-        assert not file.was_interrupted()
+        assert os.listdir(tmp_path) == ["pool.jsonl"]

@@ -11,7 +11,7 @@ from foveal.daemon.memory.edits import Edit, PoolChanges
 from foveal.daemon.memory.experience import Experience, Provenance
 from foveal.daemon.memory.graft_batch import GraftBatch, marked_by, says_more
 from foveal.daemon.memory.lines import line_of
-from foveal.daemon.memory.records import Records, contains, words_of
+from foveal.daemon.memory.records import Records, words_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -160,22 +160,12 @@ def test_the_order_of_relevance() -> None:
         made("rest", files_touched=far),
     ]  # fmt: skip
     check(pool, "file", 1, words="session expiry")
-    check(pool, "import file", 2, words="session expiry")
     check(pool, "import folder file", 3, words="session expiry")
     check(pool, "expiry import folder file", 4, words="session expiry")
     check(pool, "rest expiry import folder file", 5, words="session expiry")
-    check(pool, "rest expiry import folder file", 50, words="session expiry")
     # At equal relevance failures and reverts go first, else the newer one.
     check([made("old", files_touched=focus), made("new", files_touched=focus)], "new", 1)
     check([made("bad", files_touched=focus, outcome="failure"), made("new", files_touched=focus)], "bad", 1)
-    check(
-        [
-            made("bad", files_touched=focus, outcome="reverted"),
-            made("fine", files_touched=focus, outcome="success"),
-        ],
-        "bad",
-        1,
-    )
     check([made("same", files_touched=focus), made("bad", files_touched=near, outcome="failure")], "same", 1)
     # Words count within a rank, by parts of names, in singular and plural.
     check([made("SessionStore_expires", files_touched=focus), made("b", files_touched=focus)],
@@ -210,18 +200,6 @@ def test_words() -> None:
     check("日本 x", "日本")
     check("sha256 utf8", "sha256 utf8")
     check("x" * 50, "x" * 40)
-
-
-def test_each_word_must_be_contained() -> None:
-    one = made("Split the Parser", rationale="it was too LONG", files_touched=("net/Client.py",))
-
-    def check(words: str, expected: bool) -> None:
-        assert contains(one, words.split()) is expected
-
-    check("", True)
-    check("parser", True)
-    check("pars long client.py", True)
-    check("parser retry", False)
 
 
 def test_the_last_that_touched_a_file() -> None:

@@ -171,7 +171,7 @@ def asked(text: str = "Please fix it.") -> Transcript:
         (asked().edit("src/a.py").run("./bench", "9 ms").agent(DROPPED).edit("src/a.py").agent("Done."), 1),
         (asked().agent(DROPPED).edit("src/a.py").agent("Done."), 0),
         (asked().edit("src/a.py").agent("- The frame uses `b.svg` instead of the old `a.svg`."), 0),
-        (asked(COMPLAINT).agent(f"Found the reason.\n\n{HANDED_OUT}").edit("src/a.py").agent("Done."), 1),
+        (asked(COMPLAINT).agent(f"Found the reason. {HANDED_OUT}").edit("src/a.py").agent("Done."), 1),
         (asked("Add the holidays.").agent(f"Found it. {HANDED_OUT}").edit("src/a.py").agent("Done."), 0),
     ],
 )
