@@ -29,7 +29,6 @@ from ..embedding.vector_file import check_vector_file
 from ..index.lexical_files import check_files, read_listing
 from ..index.lexical_reader import check_format
 from ..index.store import check_index
-from ..memory.experience import BadField
 from ..memory.lines import LINE_VERSION, lines_from, read_line
 from ..privacy import trust
 from ..privacy.trust import TrustStore
@@ -184,7 +183,7 @@ def _check_pool(path: str, system: System) -> None:
         for line in lines_from(descriptor, 0):
             try:
                 read_line(line)
-            except BadField:
+            except InvalidRequest:
                 bad += 1
     finally:
         os.close(descriptor)
