@@ -29,7 +29,7 @@ THEME_COOKIE: Final = "foveal_theme"
 
 QUESTION_CHARACTERS: Final = 7_000
 """Maximum characters of a question: with up to nine bytes each and all other fields of a search, the
-address stays below the line limit of `listener.py`."""
+address stays below the line limit of `app.py`."""
 
 TEXT_CHARACTERS: Final = 500
 """Maximum characters of filters, names and other short texts in an address; a path may have
