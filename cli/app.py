@@ -11,7 +11,7 @@ import click
 from ..ipc.version import __version__
 from . import terminal
 from .errors import FAILED, INTERRUPTED, OK, OUTPUT_CLOSED, USAGE, CliError, OutputClosed, OutputFailed
-from .group import Command, CommandGroup, UnknownCommand, check_named, label_of, write_examples
+from .group import Command, CommandGroup, UnknownCommand, check_named, help_of, label_of
 from .options import SOCKET
 from .settings import Settings
 
@@ -47,16 +47,6 @@ SECTIONS = {
     },
 }
 """The commands by section of the help, each with the module that is imported when the command runs."""
-
-EXAMPLES = (
-    "foveal init                 # set it up: agents, this project, a first context",
-    'foveal context "how do sessions expire?" --focus src/auth.py',
-    'foveal query "where are sessions created?"',
-    "foveal up .                 # start the daemon, wait until this project is indexed",
-    'foveal decide "tokens expire after an hour" --file src/auth.py',
-    "foveal status               # what the daemon is doing",
-    "foveal doctor               # what is wrong, and what to run",
-)
 
 PROGRAMS = {
     "Agents": {
@@ -108,10 +98,6 @@ class App(click.Group):
             rows += PROGRAMS.get(title, {}).items()
             with formatter.section(title):
                 formatter.write_dl(rows)
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples."""
-        write_examples(formatter, EXAMPLES)
 
     def main(self, *args: Any, **extra: Any) -> NoReturn:
         """Run the command line and exit: 0 when all went well, 1 when it failed, 2 for wrong usage."""
@@ -185,7 +171,20 @@ def foveal(context: click.Context) -> None:
     """Give coding agents the right context: sharp where they work, wide everywhere else.
 
     Commands start the daemon when they need it. It watches the projects that it was asked about.
+
+    For example:
+
+        foveal init                 # set it up: agents, this project, a first context
+        foveal context "how do sessions expire?" --focus src/auth.py
+        foveal query "where are sessions created?"
+        foveal up .                 # start the daemon, wait until this project is indexed
+        foveal decide "tokens expire after an hour" --file src/auth.py
+        foveal status               # what the daemon is doing
+        foveal doctor               # what is wrong, and what to run
     """
     context.ensure_object(Settings)
     if context.invoked_subcommand is None:
         terminal.say(context.get_help())
+
+
+foveal.help = help_of(foveal)

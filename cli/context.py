@@ -27,14 +27,6 @@ FRESH = choice(
 )
 
 
-EXAMPLES = (
-    'foveal context "how do sessions expire?" --focus src/auth.py',
-    "foveal context --focus 'src/auth.py#Session.login' --focus 'tests/*auth*'",
-    "git diff | foveal context - --max-tokens 4000 > context.md",
-    'foveal context "review this" --constraint "no new dependencies" --json | jq .tokens',
-)
-
-
 PARAMETERS = (
     argument("prompt", required=False),
     option(
@@ -75,7 +67,6 @@ PARAMETERS = (
 @command(
     "Print the context for a prompt.",
     *PARAMETERS,
-    examples=EXAMPLES,
     argument_hint="put the prompt into quotes, and globs too: foveal context \"…\" --focus 'src/*.py'",
 )
 def context_command(run: Run) -> None:
@@ -83,6 +74,13 @@ def context_command(run: Run) -> None:
 
     A PROMPT of - is read from the standard input. The context goes to the standard output; remarks on what
     is missing, its tokens and its time go to the standard error.
+
+    For example:
+
+        foveal context "how do sessions expire?" --focus src/auth.py
+        foveal context --focus 'src/auth.py#Session.login' --focus 'tests/*auth*'
+        git diff | foveal context - --max-tokens 4000 > context.md
+        foveal context "review this" --constraint "no new dependencies" --json | jq .tokens
     """
     params = run.without("quiet") | {
         "prompt": terminal.read_text("prompt") if run.prompt == "-" else run.prompt,

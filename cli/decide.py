@@ -92,9 +92,13 @@ def _check_noted(reply: Reply, run: Run) -> None:
     CWD,
     sends=_experience,
     check=_check_noted,
-    examples=['foveal decide "tokens expire after an hour" --why "audit finding 7" --file src/auth.py'],
 )
 def decide_command(reply: Reply, run: Run) -> list[str]:
-    """Note a DECISION, so that later contexts about the same files show it."""
+    """Note a DECISION, so that later contexts about the same files show it.
+
+    For example:
+
+        foveal decide "tokens expire after an hour" --why "audit finding 7" --file src/auth.py
+    """
     noted = "already noted earlier" if reply["duplicates"] else f"noted: {reply['experience_ids'][0]}"
     return [*warnings(reply), noted]

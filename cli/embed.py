@@ -31,15 +31,6 @@ PUSH_TIMEOUT_S = 3_600.0
 """Maximum seconds of a push: a million contents are 800 MB."""
 
 
-EMBED_EXAMPLES = (
-    "foveal embed                # wait until all of this project can be found by meaning",
-    "foveal embed --pause        # leave the processor to others for now",
-    "foveal embed --wait --push  # in a job: then share the embeddings with the team",
-    "foveal embed --resume       # from any folder: go on in all open projects",
-    "foveal embed --resume .     # and wait until all of this one can be found by meaning",
-)
-
-
 @command(
     "Wait for the index of meaning, pause it, or go on.",
     flag("--wait", "Wait until all is embedded, as without any option."),
@@ -47,7 +38,6 @@ EMBED_EXAMPLES = (
     flag("--pause", "Embed nothing in the background, in any project."),
     flag("--resume", "Go on in all projects; with PATH wait until that one is done."),
     argument("path", required=False),
-    examples=EMBED_EXAMPLES,
 )
 def embed_command(run: Run) -> None:
     """Wait until all chunks of the project at PATH (default: this folder) are embedded.
@@ -56,6 +46,14 @@ def embed_command(run: Run) -> None:
     and 'foveal context' find the rest by words, names and structure. --pause and --resume are for all open
     projects, whichever folder they are given in. A pause ends with the daemon. --json prints the project as
     'foveal projects' does, or without PATH, after a pause or resume, whether embedding is paused.
+
+    For example:
+
+        foveal embed                # wait until all of this project can be found by meaning
+        foveal embed --pause        # leave the processor to others for now
+        foveal embed --wait --push  # in a job: then share the embeddings with the team
+        foveal embed --resume       # from any folder: go on in all open projects
+        foveal embed --resume .     # and wait until all of this one can be found by meaning
     """
     if run.pause and (run.wait or run.push):
         raise run.usage("--pause goes with neither --wait nor --push")

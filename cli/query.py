@@ -47,16 +47,6 @@ AGENT_PLACES = 4
 """Maximum places for an agent if none is clearly the best."""
 
 
-EXAMPLES = (
-    'foveal query "how do sessions expire?"',
-    'foveal query "what calls Session.login?"',
-    'foveal query "who imports src/auth.py?"',
-    "foveal query SessionStore --kind class --path src",
-    'foveal query "retry with a pause" --language go --since 2w --limit 3',
-    "make test 2>&1 | foveal query -",
-)
-
-
 @command(
     "Find the code that answers a question.",
     argument("query", "[QUESTION]", required=False),
@@ -82,7 +72,6 @@ EXAMPLES = (
     FRESH,
     option("--scope scope_id", "ID", "Prefer files in the focus of this scope."),
     QUIET,
-    examples=EXAMPLES,
     argument_hint='put the question into quotes: foveal query "how do sessions expire?"',
 )
 def query_command(run: Run) -> None:
@@ -94,6 +83,15 @@ def query_command(run: Run) -> None:
 
     Not on a terminal, as for an agent, one place that is clearly the best comes whole, with the values of
     constants that it names and the heads of what it calls; else up to four places. A --limit gives the list.
+
+    For example:
+
+        foveal query "how do sessions expire?"
+        foveal query "what calls Session.login?"
+        foveal query "who imports src/auth.py?"
+        foveal query SessionStore --kind class --path src
+        foveal query "retry with a pause" --language go --since 2w --limit 3
+        make test 2>&1 | foveal query -
     """
     if run.query is None and run.relation not in OF_ALL:
         raise click.MissingParameter(ctx=run.context, param_hint="'QUESTION'", param_type="argument")

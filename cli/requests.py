@@ -14,7 +14,7 @@ from . import terminal
 from .command import Remark, Reply, Run, command, given, list_command
 from .connection import connect
 from .errors import CliError, hint_if_unknown
-from .group import CommandGroup
+from .group import group
 from .items import item_label
 from .last import LAST, sent_contexts
 from .options import CWD, SINCE, UNTIL, argument, flag, limit
@@ -31,15 +31,6 @@ SESSIONS_SEARCHED = 20
 SESSIONS = "foveal sessions list"
 
 
-EXAMPLES = (
-    "foveal requests show                  # the last one of this project",
-    "foveal requests show --sent > context.md",
-    "foveal requests list s-1",
-    "foveal requests show s-1 req_0123456789abcdef",
-    "foveal requests export > requests.jsonl",
-)
-
-
 COLUMNS = (
     Column("REQUEST", "request_id"),
     Column("AT", lambda request: local_time(request["at"])),
@@ -54,12 +45,19 @@ COLUMNS = (
     words("REMARK", lambda request: ", ".join(_remarks(request))),
 )
 
-requests_command = CommandGroup(
-    "requests",
-    help="Look at the requests of a session: which items each message got, why, and what exactly was sent.",
-    short_help="What each message was answered with.",
-    examples=EXAMPLES,
-)
+
+@group("What each message was answered with.")
+def requests_command() -> None:
+    """Look at the requests of a session: which items each message got, why, and what exactly was sent.
+
+    For example:
+
+        foveal requests show                  # the last one of this project
+        foveal requests show --sent > context.md
+        foveal requests list s-1
+        foveal requests show s-1 req_0123456789abcdef
+        foveal requests export > requests.jsonl
+    """
 
 
 def _session(run: Run) -> dict[str, str]:

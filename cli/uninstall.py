@@ -34,13 +34,6 @@ DELETE_S = 5.0
 """Maximum seconds to delete the state folder while processes of the daemon are still ending."""
 
 
-UNINSTALL_EXAMPLES = (
-    "foveal uninstall             # shows what goes, and asks",
-    "foveal uninstall --dry-run",
-    "foveal uninstall --yes --state --purge   # everything, without asking",
-)
-
-
 @dataclass(slots=True)
 class Registered:
     """A host at a level: what takes foveal out of its files, and the copies beside them; or why they can't be
@@ -78,7 +71,6 @@ class Done:
     PURGE,
     YES,
     DRY_RUN,
-    examples=UNINSTALL_EXAMPLES,
 )
 def uninstall_command(run: Run) -> None:
     """Take out what 'foveal init' and 'foveal hooks install' registered, in your settings and in those of all
@@ -86,6 +78,12 @@ def uninstall_command(run: Run) -> None:
 
     The settings are as they were before, to the byte if nobody else changed them meanwhile. The state folder
     is deleted only with --state, or if you say so.
+
+    For example:
+
+        foveal uninstall             # shows what goes, and asks
+        foveal uninstall --dry-run
+        foveal uninstall --yes --state --purge   # everything, without asking
     """
     state = run.state
     asks = not (run.yes or run.dry_run)

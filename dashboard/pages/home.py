@@ -12,6 +12,7 @@ from aiohttp import web
 from ..formats import count
 from ..hosts import ConnectedHost, connected_hosts
 from ..view import FailedPage, Page, ProjectChoice, get, href
+from .project import STATES, progress
 from .sessions import CONTEXTS, name_by_prompt, prompts_in, session_row, usage_by, used_share
 
 SESSIONS: Final = 6
@@ -25,14 +26,6 @@ PROJECTS: Final = 8
 
 LATELY_S: Final = 3_600
 """Seconds in which a context that wasn't whole is a fault; one while a project is first read is soon past."""
-
-STATES: Final[Mapping[str, tuple[str, str]]] = {
-    "ready": ("ready", "good"),
-    "scanning": ("looking for files", "accent"),
-    "indexing": ("indexing", "accent"),
-    "degraded": ("degraded", "warn"),
-}
-"""A project's state in words, and the kind of its badge."""
 
 
 class HomePage(Page):
@@ -81,7 +74,7 @@ class HomePage(Page):
             sessions=sessions,
             without=[one for one in contexts if not one["session_id"]][:TURNS],
             hosts=hosts,
-            progress=progress,
+            running=running,
             states=STATES,
         )
 
@@ -135,7 +128,7 @@ def faults_of(
         faults += [
             _fault(name, text, link)
             for text in project["degraded"]
-            if project["state"] == "degraded" or not progress(project)
+            if project["state"] == "degraded" or not running(project)
         ]
     for host in hosts:
         faults += [_fault(host.title, problem.text, fix=problem.fix) for problem in host.problems]
@@ -168,27 +161,6 @@ def _fault(what: str, text: str, link: str = "", fix: str = "") -> dict[str, str
     return {"what": what, "text": text, "link": link, "fix": fix}
 
 
-def progress(project: Mapping[str, Any]) -> list[tuple[str, int, int, str]]:
-    """Return a project's running work: what, how much is done, of how much, and a remark."""
-    running = []
-    pending = project["files_pending"]
-    if pending:
-        done = max(project["files"] - pending, 0)
-        running.append(("Files read", done, project["files"], f"{pending:,} to go"))
-    unlinked = project["files_unlinked"]
-    if unlinked and not pending:
-        done = max(project["files"] - unlinked, 0)
-        running.append(("References linked", done, project["files"], f"{unlinked:,} files to go"))
-    if project["embedding"] in ("running", "paused") and project["pending"]:
-        whole = project["embedded"] + project["pending"]
-        said = f"{project['pending']:,} to go"
-        if project["embedding"] == "paused":
-            said += ", paused"
-        elif project["eta_ms"] is not None:
-            said += f", about {_minutes(project['eta_ms'] / 1000)}"
-        running.append(("Embedded", project["embedded"], whole, said))
-    return running
-
-
-def _minutes(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+def running(project: Mapping[str, Any]) -> list[tuple[str, int, int, str]]:
+    """Return a project's work that goes on: what, how much is done, of how much, and a remark."""
+    return [row for row in progress(project) if row[3] not in ("", "off", "failed")]

@@ -24,13 +24,14 @@ def project(state: str = "ready", *degraded: str, pending: int = 0) -> dict[str,
         "files_pending": pending,
         "files_unlinked": 0,
         "embedding": "off",
+        "embedded": 0,
         "pending": 0,
     }
 
 
 def test_each_fault_says_with_what_and_how_to_mend_it() -> None:
     status = {"degraded": ["disk full"], "projects": [project("degraded", "the root is gone")]}
-    host = ConnectedHost("codex", "Codex", ("user",), (Obstacle("off", "switch it on"),), "", "")
+    host = ConnectedHost("codex", "Codex", ("user",), 1, False, (Obstacle("off", "switch it on"),), "", "")
     faults = faults_of(status, [host], ["s1 can't be read"])
     assert [(one["what"], one["text"]) for one in faults] == [
         ("Daemon", "disk full"),

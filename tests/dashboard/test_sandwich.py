@@ -7,16 +7,20 @@ import re
 import pytest
 from foveal.dashboard.drawings import (
     CELLS_MAX,
+    LEAST,
     LEAST_LAYER,
-    SHAPE,
+    TokenUse,
     budget_bar,
     by_layer,
     layers_of,
     percent,
     sandwich,
+    treemap,
     uses_of,
 )
 from foveal.dashboard.pages.slices import slice_rows
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.context_cases import context_map, slice_map
 
@@ -81,10 +85,6 @@ def test_nothing_breaks_out_of_the_drawing() -> None:
     assert "style=" not in drawing
 
 
-def test_a_box_is_shaped_for_a_usual_screen() -> None:
-    assert SHAPE[0] > SHAPE[1]
-
-
 @pytest.mark.parametrize(("share", "said"), [(0.874, "87%"), (0.014, "1.4%"), (0.0004, "below 0.1%")])
 def test_a_small_share_is_not_nothing(share: float, said: str) -> None:
     assert percent(share) == said
@@ -106,3 +106,26 @@ def test_the_budget_bar_tells_what_was_free_and_what_was_reserved() -> None:
     assert sum(use.tokens for use in uses) == context["max_tokens"]
     assert budget_bar(context, uses).count("<rect") == len(uses)
     assert [use.label for use in by_layer(uses, rows)["focus"]] == ["in focus", "neighbour"]
+
+
+def test_parts_too_small_to_see_are_shown_and_all_fit() -> None:
+    parts = [TokenUse("a", "<script>", 1_000_000), *(TokenUse("b", f"part {n}", 1) for n in range(50))]
+    drawing = budget_bar({"max_tokens": 1}, parts)
+    drawn = [float(width) for width in re.findall(r'<rect [^>]*width="([\d.]+)"', drawing)]
+    assert len(drawn) == 51
+    assert min(drawn) >= LEAST / 2
+    assert sum(drawn) <= 1000
+    assert "<script>" not in drawing
+
+
+@given(st.lists(st.floats(1, 10_000), min_size=1, max_size=40), st.floats(10, 2_000), st.floats(10, 2_000))
+def test_boxes_are_to_scale_and_fill_their_rectangle(
+    values: list[float], width: float, height: float
+) -> None:
+    boxes = treemap(values, (0.0, 0.0, width, height))
+    scale = width * height / sum(values)
+    for value, (x, y, across, down) in zip(values, boxes, strict=True):
+        assert across * down == pytest.approx(value * scale, rel=1e-6)
+        assert -1e-6 <= x <= x + across <= width * (1 + 1e-6)
+        assert -1e-6 <= y <= y + down <= height * (1 + 1e-6)
+    assert {(round(box[2]), round(box[3])) for box in treemap([1.0] * 4, (0, 0, 100, 100))} == {(50, 50)}
