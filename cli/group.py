@@ -43,7 +43,7 @@ class Command(click.Command):
                 terminal.end_line()
             raise click.Abort from error
         except Exception as error:
-            explained = explain(error, typed_names(ctx))
+            explained = explain(error)
             if explained is None:
                 raise
             raise explained from error
@@ -100,32 +100,6 @@ def check_named(ctx: click.Context, args: list[str], known: Collection[str]) -> 
     """Raise `UnknownCommand` for a first word that is no command; a shell that completes isn't told."""
     if args and args[0] not in known and not args[0].startswith("-") and not ctx.resilient_parsing:
         raise UnknownCommand(args[0], ctx, known)
-
-
-FIELDS = {
-    "agent": ("agent_id", "agent_name"),
-    "cwd": ("path",),
-    "entries": ("items",),
-    "files": ("files_touched",),
-    "mode": ("include",),
-    "nodes": ("node_ids",),
-    "project": ("path", "cwd"),
-    "session": ("session_id",),
-    "session_ids": ("session_id",),
-    "why": ("rationale",),
-}
-"""The wire's fields of parameters that have another name."""
-
-
-def typed_names(context: click.Context) -> dict[str, str]:
-    """Return the names of the running command's options and arguments as a person types them, by the wire's
-    fields."""
-    names = {}
-    for parameter in context.command.get_params(context):
-        shown = max(parameter.opts, key=len) if isinstance(parameter, click.Option) else label_of(parameter)
-        name = parameter.name or ""
-        names.update(dict.fromkeys((name, *FIELDS.get(name, ())), shown))
-    return names
 
 
 def label_of(argument: click.Parameter) -> str:

@@ -25,9 +25,6 @@ from .text import clean, count, end_of_path, local_time, size
 LIST_LIMIT = 1_000
 CONTEXTS_SEARCHED = 100
 
-SESSIONS_SEARCHED = 20
-"""Sessions that are asked for their last request, the most recently active first."""
-
 SESSIONS = "foveal sessions list"
 
 
@@ -159,18 +156,11 @@ def _last_request(run: Run) -> tuple[str, str]:
     for context in islice(sent_contexts(run, run.folder), CONTEXTS_SEARCHED):
         if context.get("request_id"):
             return context["session_id"], context["request_id"]
-    sessions = run.ask("ListSessions", cwd=run.folder)["sessions"]
-    latest: list[tuple[str, str, str]] = []
-    for session in sessions[:SESSIONS_SEARCHED]:
-        found = run.ask("ListRequests", session_id=session["session_id"], limit=1)["requests"]
-        latest += [(request["at"], session["session_id"], request["request_id"]) for request in found]
-    if not latest:
-        raise CliError(
-            "no session of this project has a request yet",
-            "foveal last shows what was sent last, in a session or not",
-            NOT_FOUND,
-        )
-    return max(latest)[1:]
+    raise CliError(
+        "no session of this project has a request yet",
+        "foveal last shows what was sent last, in a session or not",
+        NOT_FOUND,
+    )
 
 
 def _last_of(run: Run, session_id: str) -> str:

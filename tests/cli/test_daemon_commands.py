@@ -15,10 +15,8 @@ import psutil
 import pytest
 from click.testing import CliRunner, Result
 from foveal import __version__
-from foveal.cli import doctor
 from foveal.cli import process as life
 from foveal.cli.app import foveal
-from foveal.cli.check import Check
 from foveal.cli.logs import follow_log
 from foveal.ipc.paths import DaemonInfo, daemon_file, lock_file, log_file, write_daemon_info
 
@@ -263,14 +261,6 @@ def test_doctor_of_a_healthy_daemon(daemon: DaemonProcess, shop: Path) -> None:
     assert texts["config"].endswith("config.toml is valid")
 
 
-@pytest.fixture
-def imports_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave out that every dependency is imported in a process of its own, which takes two seconds: the test
-    above does it, and test_cli_machine."""
-    monkeypatch.setattr(doctor, "check_dependencies", lambda: Check("dependencies", "ok", "checked above"))
-
-
-@pytest.mark.usefixtures("imports_checked")
 def test_doctor_names_what_is_wrong_and_what_to_run(daemon: DaemonProcess, shop: Path) -> None:
     config = Path(daemon.environ["FOVEAL_CONFIG_DIR"])
     daemon.open_ready(shop)
@@ -285,7 +275,6 @@ def test_doctor_names_what_is_wrong_and_what_to_run(daemon: DaemonProcess, shop:
     assert output.endswith("1 problem, 1 warning\n")
 
 
-@pytest.mark.usefixtures("imports_checked")
 def test_doctor_after_a_crash(daemon: DaemonProcess) -> None:
     said(daemon, "up")
     place = daemon.socket
@@ -297,7 +286,6 @@ def test_doctor_after_a_crash(daemon: DaemonProcess) -> None:
     os.unlink(daemon_file(str(daemon.state)))
 
 
-@pytest.mark.usefixtures("imports_checked")
 def test_doctor_of_a_stranger_on_the_socket(daemon: DaemonProcess) -> None:
     folder = Path(daemon.environ["XDG_RUNTIME_DIR"]) / "foveal"
     folder.mkdir(mode=0o700)
