@@ -6,31 +6,12 @@ import html
 import os
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import quote
 
 from markupsafe import Markup, escape
-
-PAGE_BYTES: Final = 300_000
-"""Maximum bytes of a page, which takes 30 ms to render."""
-
-GROWING: Final = "<>&\"'\r"
-"""Characters that take up to five bytes when escaped."""
-
-
-def escaped_bytes(text: str) -> int:
-    """Return the maximum bytes of a text when escaped for HTML."""
-    return len(text.encode("utf-8", "replace")) + 4 * sum(map(text.count, GROWING))
-
-
-def beginning(text: str, room: int) -> str:
-    """Return the beginning of a text that fits into `room` bytes of HTML."""
-    text = text[:room]
-    while (taken := escaped_bytes(text)) > room:
-        text = text[: int(len(text) * room / taken * 0.98)]
-    return text
 
 
 def exact(text: str) -> Markup:
@@ -40,20 +21,6 @@ def exact(text: str) -> Markup:
     written by its number.
     """
     return Markup(html.escape(text, quote=False).replace("\r", "&#13;"))  # noqa: S704 - it is escaped
-
-
-def pages_of(sizes: Sequence[int], room: int, rows: int) -> list[range]:
-    """Return which rows stand on each page: `rows` of them at most, and no more than take `room` bytes.
-
-    `sizes` are those of all rows in their order. A page has one row at least, so that none is left out.
-    """
-    pages, start, taken = [], 0, 0
-    for at, size in enumerate(sizes):
-        if at > start and (at - start >= rows or taken + size > room):
-            pages.append(range(start, at))
-            start, taken = at, 0
-        taken += size
-    return [*pages, range(start, len(sizes))]
 
 
 NOTHING: Final = "–"  # noqa: RUF001 - a dash, as people write it

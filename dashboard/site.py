@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -35,7 +34,7 @@ from .pages.sessions import SessionsPage
 from .pages.turn import TurnPage
 from .pages.usage import Usage
 from .prometheus import PrometheusFigures
-from .view import STATIC, FailedPage, NotOpen, View
+from .view import STATIC, NotOpen, View
 
 log = logging.getLogger(__name__)
 
@@ -115,7 +114,6 @@ class _Failures:
             return answer
         except Exception as error:
             log.exception("%s %s failed", request.method, request.path)
-            self._view.failed.append(FailedPage(request.path, time.time(), type(error).__name__))
             reason = f"the page failed ({type(error).__name__}); see: foveal logs"
             return await self._answer(request, RpcError(INTERNAL, reason), 500)
 

@@ -7,9 +7,8 @@ import hashlib
 import inspect
 import os
 import shlex
-from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, NamedTuple, TypeVar
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar
 from urllib.parse import urlencode
 
 import jinja2
@@ -63,25 +62,11 @@ ALSO_CALLED: Final = {
 """More words by which the palette finds a page."""
 
 
-FAILED_MAX: Final = 20
-"""Maximum failed pages remembered, the latest."""
-
-
-class FailedPage(NamedTuple):
-    """A page that was answered with 500: its path, when, and the kind of its error."""
-
-    path: str
-    at: float
-    error: str
-
-
 class View:
     """Renders pages: `call` asks the daemon, `page` renders a template."""
 
     def __init__(self, link: DaemonLink) -> None:
         self._link = link
-        self.failed: deque[FailedPage] = deque(maxlen=FAILED_MAX)
-        """The pages that failed since this process began, which Home and Diagnostics tell."""
         self._templates = _templates()
 
     async def call(self, method: str, **params: Any) -> Any:
@@ -131,6 +116,7 @@ class View:
         return web.Response(text=text, status=status, content_type="text/html", charset="utf-8")
 
 
+RowT = TypeVar("RowT")
 HandlerT = TypeVar("HandlerT", bound=Callable[..., Awaitable[web.StreamResponse]])
 
 _ADDRESSES: dict[Callable[..., Any], str] = {}
@@ -226,6 +212,13 @@ def page_number(request: web.Request, name: str = "page") -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 7 or not 1 <= int(text) <= 1_000_000:
         raise RpcError(INVALID_PARAMS, f"{name} must be a number from 1, not {text!r:.40}", {"field": name})
     return int(text)
+
+
+def rows_on(page: int, rows: Sequence[RowT], size: int) -> tuple[Sequence[RowT], int, int]:
+    """Return the rows on a page of a list, the page's number, at most that of the last one, and the last."""
+    last = max(-(-len(rows) // size), 1)
+    page = min(page, last)
+    return rows[(page - 1) * size : page * size], page, last
 
 
 def _templates() -> jinja2.Environment:

@@ -18,7 +18,6 @@ from pygments.util import ClassNotFound
 from ...ipc.errors import INVALID_PARAMS, NOT_FOUND, RpcError
 from ..dependency_graph import SHOWN, arranged
 from ..exports import exported
-from ..formats import beginning
 from ..view import Page, ProjectChoice, get, href
 
 LIMIT: Final = 10
@@ -72,8 +71,8 @@ TURNS: Final = 20
 TURNS_MAX: Final = 100
 
 SOURCE_LINES: Final = 400
-SOURCE_BYTES: Final = 80_000
-"""Maximum lines, and escaped bytes, of a file's text on its page; colours take as much again."""
+SOURCE_CHARACTERS: Final = 60_000
+"""Maximum lines, and characters, of a file's text on its page; colours take as much again."""
 
 
 class ExplorePage(Page):
@@ -280,7 +279,7 @@ def _reasons(result: Mapping[str, Any]) -> list[str]:
 
 def _source(node: Mapping[str, Any]) -> dict[str, Any]:
     """Return the numbered lines of a file or definition, and how many more it has."""
-    text = beginning("\n".join(node["definition"].split("\n")[:SOURCE_LINES]), SOURCE_BYTES)
+    text = "\n".join(node["definition"].split("\n")[:SOURCE_LINES])[:SOURCE_CHARACTERS]
     code = numbered(text, node["path"], node["start_line"])
     whole = node["end_line"] - node["start_line"] + 1
     return {"code": code, "more": max(whole - len(code), 0)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ from aiohttp import web
 
 from ..formats import count
 from ..hosts import ConnectedHost, connected_hosts
-from ..view import FailedPage, Page, ProjectChoice, get, href
+from ..view import Page, ProjectChoice, get, href
 from .project import STATES, progress
 from .sessions import CONTEXTS, name_by_prompt, prompts_in, session_row, usage_by, used_share
 
@@ -68,7 +68,7 @@ class HomePage(Page):
             closed_total=len(known["closed"]),
             wrong=[
                 *faults_of(status, hosts, listed["warnings"]),
-                *answer_faults(contexts, metrics["contexts"], view.failed),
+                *answer_faults(contexts, metrics["contexts"]),
             ],
             spent={**spent, "used": used_share(spent), "sessions": len(today.keys() - {""})},
             sessions=sessions,
@@ -135,11 +135,8 @@ def faults_of(
     return faults + [_fault("Sessions", text, "/sessions") for text in warnings]
 
 
-def answer_faults(
-    contexts: Sequence[Mapping[str, Any]], totals: Mapping[str, Any], failed: Collection[FailedPage]
-) -> list[dict[str, str]]:
-    """Return what was wrong with answers lately, a line each: contexts that weren't whole or came too late,
-    and pages that failed."""
+def answer_faults(contexts: Sequence[Mapping[str, Any]], totals: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return what was wrong with answers lately, in a line: contexts that weren't whole or came too late."""
     since = (datetime.now(UTC) - timedelta(seconds=LATELY_S)).isoformat()
     lately = [one for one in contexts if str(one["at"]) >= since]
     partial = sum(bool(one["partial"] or one["degraded"]) for one in lately)
@@ -149,12 +146,7 @@ def answer_faults(
         said.append(f"{partial:,} of {of} in the last hour not whole")
     if late := totals.get("late_hour", 0):
         said.append(f"{count(late, 'prompt')} without a context in time in the last hour")
-    faults = [_fault("Answers", ", ".join(said), "/diagnostics#answers")] if said else []
-    if failed:
-        latest = max(failed, key=lambda page: page.at)
-        pages = f"{count(len(failed), 'page')} failed, the last was {latest.path} ({latest.error})"
-        faults.append(_fault("Dashboard", pages, "/diagnostics#answers", "foveal logs"))
-    return faults
+    return [_fault("Answers", ", ".join(said), "/diagnostics#answers")] if said else []
 
 
 def _fault(what: str, text: str, link: str = "", fix: str = "") -> dict[str, str]:

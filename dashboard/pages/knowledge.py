@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,8 +13,8 @@ from aiohttp import web
 
 from ...ipc.errors import INVALID_PARAMS, RpcError
 from ..exports import exported
-from ..formats import beginning, escaped_bytes, exact, pages_of
-from ..view import PROJECT, Page, ProjectChoice, get, href, page_number
+from ..formats import exact
+from ..view import PROJECT, Page, ProjectChoice, get, href, page_number, rows_on
 from .decisions import DECISION_COLUMNS, OUTCOMES, all_decisions, decision_row, listed_decisions
 from .items import MODES, ItemKey, key_fields, key_of, matches, mode_of, order_of
 
@@ -43,17 +42,8 @@ TYPES: Final[Mapping[str, str]] = {"rules": "rule", "references": "reference", "
 ROWS: Final = 40
 """Maximum items on a page."""
 
-ROWS_BYTES: Final = 200_000
-"""Maximum bytes of all items on a page; 100 KB remain for servers, suggestions, sessions and notices."""
-
-ROW_BYTES: Final = 1_600
-"""Bytes of an item's tags."""
-
-TEXT_BYTES: Final = 1_500
-"""Maximum escaped bytes of an item's text; a link opens its file."""
-
-DESCRIPTION_BYTES: Final = 4_000
-"""Maximum escaped bytes of its description."""
+TEXT: Final = 1_500
+"""Maximum characters of an item's text, and of its description; a link opens its file."""
 
 SUGGESTIONS: Final = 5
 """Maximum suggestions shown."""
@@ -140,8 +130,7 @@ class KnowledgePage(Page):
         file = exported(request, ITEM_COLUMNS, [{**(used.get(key_of(item)) or {}), **item} for item in shown])
         if file is not None:
             return file
-        pages = await asyncio.to_thread(lambda: pages_of([*map(_size, shown)], ROWS_BYTES, ROWS))
-        page = min(page_number(request), len(pages))
+        rows, page, last = rows_on(page_number(request), shown, ROWS)
         kept_in_links = {"project": project.root, "kind": kind, **kept}
         return await self._view.page(
             request,
@@ -150,7 +139,7 @@ class KnowledgePage(Page):
             item_type=TYPES[kind],
             kept=kept,
             filtered=any(kept.values()),
-            rows=_rows([shown[at] for at in pages[page - 1]], used),
+            rows=_rows(rows, used),
             found=len(shown),
             total=len(items),
             mode_counts=Counter(item["include"] for item in items),
@@ -160,7 +149,7 @@ class KnowledgePage(Page):
             suggestions=_suggestions(usage["suggestions"], items),
             sessions=[one for one in sessions["sessions"] if not one["ended"]][:SESSIONS],
             page=page,
-            last=len(pages),
+            last=last,
             modes=MODES,
             mode_of=mode_of,
             at_page=lambda number: href("/knowledge", **{**kept_in_links, "page": number}),
@@ -225,13 +214,12 @@ def _rows(items: Sequence[Mapping[str, Any]], used: Mapping[ItemKey, Any]) -> li
     for item in items:
         text = item.get("text", "")
         row = {**ABSENT, **item}
-        shown = beginning(text, TEXT_BYTES)
         rows.append(
             {
                 **row,
-                "text": exact(shown),
-                "cut": len(text) > len(shown),
-                "description": beginning(row["description"], DESCRIPTION_BYTES),
+                "text": exact(text[:TEXT]),
+                "cut": len(text) > TEXT,
+                "description": row["description"][:TEXT],
                 "use": used.get(key_of(item)),
                 "changed": _changed(item),
             }
@@ -244,18 +232,6 @@ def _changed(item: Mapping[str, Any]) -> dict[str, Any]:
     row = {**ABSENT, **item}
     without = {"text", "line"} if row["put"] else {"text", "line", "description"}
     return {name: value for name, value in row.items() if name not in without}
-
-
-def _size(item: Mapping[str, Any]) -> int:
-    """Return a generous estimate of an item's bytes on the page."""
-    named = json.dumps([item["name"], item.get("globs"), item["source"], item.get("server_name")])
-    return (
-        ROW_BYTES
-        + min(escaped_bytes(item.get("text", "")), TEXT_BYTES)
-        + min(escaped_bytes(item.get("description", "")), DESCRIPTION_BYTES)
-        + escaped_bytes(json.dumps(_changed(item)))
-        + 6 * escaped_bytes(named)  # in links, labels and the id of its text
-    )
 
 
 def _suggestions(
@@ -309,10 +285,22 @@ def server_rows(files: Sequence[Mapping[str, Any]], items: Iterable[Mapping[str,
         for server in file["servers"]
         if file["approved"] or server["left_out"] == FOVEAL
     }
-    return [
-        _server_row(name, *places.get(name, ("", {})), tools.get(name, []))
-        for name in sorted({*tools, *places})
-    ]
+    rows = []
+    for name in sorted({*tools, *places}):
+        (path, server), own = places.get(name, ("", {})), tools.get(name, [])
+        rows.append(
+            ServerRow(
+                name,
+                path,
+                server.get("line", 1),
+                len(own),
+                own[0]["server_include"] if own else "",
+                sum("own_include" in tool for tool in own),
+                _problem(server, own),
+                server.get("left_out") == FOVEAL,
+            )
+        )
+    return rows
 
 
 def unapproved(files: Iterable[Mapping[str, Any]], root: str) -> list[Unapproved]:
@@ -325,21 +313,6 @@ def unapproved(files: Iterable[Mapping[str, Any]], root: str) -> list[Unapproved
             command = shlex.join(["foveal", "tools", "approve", file["path"], "--cwd", root])
             waiting.append(Unapproved(file["path"], tuple(servers), file["problem"], command))
     return waiting
-
-
-def _server_row(
-    name: str, path: str, server: Mapping[str, Any], tools: Sequence[Mapping[str, Any]]
-) -> ServerRow:
-    return ServerRow(
-        name,
-        path,
-        server.get("line", 1),
-        len(tools),
-        tools[0]["server_include"] if tools else "",
-        sum("own_include" in tool for tool in tools),
-        _problem(server, tools),
-        server.get("left_out") == FOVEAL,
-    )
 
 
 def _problem(server: Mapping[str, Any], tools: Sequence[Mapping[str, Any]]) -> str:

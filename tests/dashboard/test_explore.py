@@ -8,7 +8,6 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from foveal.dashboard.formats import PAGE_BYTES
 from foveal.dashboard.pages.explore import CHARACTERS_MAX, highlighted
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
@@ -120,20 +119,6 @@ async def test_tables_of_a_file_are_exported(pages: Pages, root: Path) -> None:
     text = await read(pages, f"/explore?project={quote(str(root))}&q=end+a+session&format=csv")
     assert text.startswith("path,line,symbol")
     assert "src/shop/sessions.py" in text
-
-
-async def test_the_page_of_a_large_file_stays_below_the_limit(
-    pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path
-) -> None:
-    doc = "<&>'" * 60
-    functions = [f'def f{n}():\n    """{doc}"""\n    return f{n - 1 if n else 0}()' for n in range(300)]
-    around = {f"a{n}/{'long_name/' * 8}b.py": "import big\n" for n in range(150)}
-    folder = write_files(tmp_path / "large", {"big.py": "\n\n".join(functions), **around})
-    shared_daemon.open_ready(folder)
-    for path in ("big.py", "big.py%23f7"):
-        text = await read(pages, f"/explore/file?project={quote(str(folder))}&path={path}")
-        assert len(text.encode()) < PAGE_BYTES
-        assert "150 files depend" in text
 
 
 async def test_a_folder_lists_its_files(pages: Pages, root: Path) -> None:

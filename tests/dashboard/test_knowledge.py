@@ -11,9 +11,8 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from foveal.dashboard.formats import PAGE_BYTES
 from foveal.dashboard.pages import decisions
-from foveal.dashboard.pages.knowledge import ROWS, TABS, chosen, server_rows
+from foveal.dashboard.pages.knowledge import TABS, chosen, server_rows
 
 from tests.conftest import DaemonProcess, write_files
 from tests.server_cases import RAW_SERVER
@@ -250,24 +249,3 @@ def names_in(text: str) -> list[str]:
 def changes_in(text: str) -> list[dict[str, Any]]:
     """Return what a script is given of each item."""
     return [json.loads(unescape(one)) for one in re.findall(r'data-pins data-item="(.*?)"', text)]
-
-
-async def test_items_of_long_texts_take_more_pages_and_none_is_too_large(
-    pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path
-) -> None:
-    folder = write_files(tmp_path / "long", {".git/HEAD": "x"})
-    shared_daemon.open_ready(folder)
-    for number in range(ROWS):
-        put(
-            shared_daemon,
-            folder,
-            f"r{number:02}",
-            include="agent",
-            text="\"<&>'" * 800,
-            description="\"<&>'" * 150,
-        )
-    first = await read(pages, address(folder))
-    last = int(re.findall(r"Page 1 of (\d+)", first)[0])
-    texts = [first, *[await read(pages, address(folder, page=str(n))) for n in range(2, last + 1)]]
-    assert all(len(text.encode()) < PAGE_BYTES for text in texts)
-    assert [name for text in texts for name in names_in(text)] == [f"r{n:02}" for n in range(ROWS)]

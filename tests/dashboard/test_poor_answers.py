@@ -1,10 +1,9 @@
-"""Home and Diagnostics tell of contexts that came late or in part, and of pages that failed."""
+"""Home and Diagnostics tell of contexts that came late or in part."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from foveal.dashboard.pages.home import answer_faults
 from foveal.dashboard.pages.sessions import CONTEXTS
 
@@ -16,9 +15,9 @@ __all__ = ["pages"]
 
 
 async def test_home_and_diagnostics_know_of_answers_that_failed(
-    pages: Pages, shared_daemon: DaemonProcess, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path
 ) -> None:
-    """A prompt out of time, a context that isn't whole, a page that fails: each is said, with where to look."""
+    """A prompt out of time, a context that isn't whole: each is said, with where to look."""
     root = write_files(tmp_path / "shop", SMALL_PROJECT)
     daemon = shared_daemon
     daemon.open_ready(root)
@@ -40,20 +39,10 @@ async def test_home_and_diagnostics_know_of_answers_that_failed(
         assert "No faults" not in text
     assert f'href="/turns/{given["context_id"]}"' in await read(pages, "/diagnostics")
     assert 'href="/diagnostics#answers"' in await read(pages, "/")
-    assert "failed" not in await read(pages, "/diagnostics")
-
-    monkeypatch.setattr("foveal.dashboard.pages.session.bars_of", lambda turns: 1 / 0)
-    async with pages.get("/sessions/poor") as reply:
-        assert reply.status == 500
-    for page in ("/", "/diagnostics"):
-        text = await read(pages, page)
-        assert "/sessions/" in text
-        assert "ZeroDivisionError" in text
-        assert "foveal logs" in text
 
 
 def test_of_more_contexts_than_are_listed_it_says_which_were_looked_at() -> None:
     one = {"at": "2999-01-01T00:00:00", "partial": True, "degraded": 0}
     for listed, said in ((CONTEXTS - 1, f"{CONTEXTS - 1} contexts"), (CONTEXTS, "the latest 100 contexts")):
-        [fault] = answer_faults([one] * listed, {}, ())
+        [fault] = answer_faults([one] * listed, {})
         assert fault["text"] == f"{listed} of {said} in the last hour not whole"

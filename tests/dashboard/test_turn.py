@@ -87,7 +87,7 @@ async def test_what_was_sent_in_other_formats_is_there_once(
     assert list(found.values()) == sent
     said = "Open a session for a user"
     assert page.count(said) == sum(str(text).count(said) for text in sent) > 0
-    assert page.count('class="part"') == len(given["slices"])
+    assert page.count('class="part"') == (0 if form == "json" else len(given["slices"]))
     for name, text in found.items():
         async with pages.get(f"/turns/{given['context_id']}/text/{name}") as reply:
             assert await reply.read() == text.encode()
