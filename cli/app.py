@@ -10,7 +10,7 @@ import click
 
 from ..ipc.version import __version__
 from . import terminal
-from .errors import FAILED, INTERRUPTED, OK, OUTPUT_CLOSED, USAGE, CliError, OutputClosed, OutputFailed
+from .errors import FAILED, INTERRUPTED, OK, OUTPUT_CLOSED, USAGE, CliError, OutputFailed
 from .group import Command, CommandGroup, UnknownCommand, check_named, help_of, label_of
 from .options import SOCKET
 from .settings import Settings
@@ -108,13 +108,11 @@ class App(click.Group):
         try:
             code = _run(lambda: super(App, self).main(*args, **extra), as_json=as_json)
             terminal.flush()
-        except OutputClosed:
-            terminal.drop_output()
-            code = OUTPUT_CLOSED
         except OutputFailed as error:
             terminal.drop_output()
-            terminal.show_error(str(error))
-            code = FAILED
+            code = FAILED if str(error) else OUTPUT_CLOSED
+            if str(error):
+                terminal.show_error(str(error))
         sys.exit(code)
 
 

@@ -276,13 +276,9 @@ def _edit(edit: Reply) -> str:
         return f"marked as {edit['outcome']['kind']}{by}"
     if edit["kind"] != "update":
         return f"{edit['kind']}d"
-    changes = [f"{name} {edit[name]!r}" for name in ("decision", "rationale") if name in edit]
-    if "trust" in edit:
-        changes.append(f"trust {edit['trust']}")
+    shown = {name: edit[name] for name in ("decision", "rationale", "trust", "commit") if name in edit}
     if "outcome" in edit:
-        changes.append(f"outcome {edit['outcome']['kind'] or 'none'}")
+        shown["outcome"] = edit["outcome"]["kind"]
     if "files_touched" in edit:
-        changes.append(f"files {', '.join(edit['files_touched']) or 'none'}")
-    if "commit" in edit:
-        changes.append(f"commit {edit['commit'][:12] or 'none'}")
-    return "changed: " + "; ".join(changes)
+        shown["files"] = ", ".join(edit["files_touched"])
+    return "changed: " + "; ".join(f"{name} {value or 'none'}" for name, value in shown.items())

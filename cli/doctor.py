@@ -114,12 +114,12 @@ def check_daemon(settings: Settings, state: str, answer: dict[str, Any]) -> Iter
         yield wrong("socket", str(error))
         return
     except FileNotFoundError:
-        yield _absent(path, state)
+        yield _silent(path, state, is_there=False)
         return
     try:
         status = ask(path)
     except ConnectionRefusedError:
-        yield _stale(path, state)
+        yield _silent(path, state, is_there=True)
         return
     except (RpcError, OSError, ProtocolError) as error:
         yield wrong("daemon", f"the daemon on {path} doesn't answer: {error}", "foveal restart")
@@ -149,23 +149,18 @@ def check_log(state: str) -> Check:
 _ERROR = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d+ (ERROR|CRITICAL) ")
 
 
-def _absent(path: str, state: str) -> Check:
-    """Report a missing socket: no daemon runs, unless the lock is held."""
+def _silent(path: str, state: str, *, is_there: bool) -> Check:
+    """Report a socket that is missing or that nobody listens on: no daemon runs, unless the lock is held."""
     if lock_holder(state):
-        text = f"a daemon holds the lock in {short_path(state)}, and its socket {path} is gone"
-        return wrong("daemon", text, "foveal restart")
+        how = f"nobody listens on {path}" if is_there else f"its socket {path} is gone"
+        return wrong("daemon", f"a daemon holds the lock in {short_path(state)}, and {how}", "foveal restart")
+    if is_there:
+        text = f"{path} is stale: its daemon was killed; the next start replaces it"
+        return warning("socket", text, "foveal up")
     if os.path.exists(daemon_file(state)):
         text = "no daemon runs; the last one was killed, and the next start cleans up after it"
         return warning("daemon", text, "foveal up")
     return ok("daemon", "no daemon runs; any command that needs one starts it")
-
-
-def _stale(path: str, state: str) -> Check:
-    if lock_holder(state):
-        text = f"a daemon holds the lock in {short_path(state)}, and nobody listens on {path}"
-        return wrong("daemon", text, "foveal restart")
-    text = f"{path} is stale: its daemon was killed; the next start replaces it"
-    return warning("socket", text, "foveal up")
 
 
 def _problems(status: dict[str, Any], said: tuple[str, ...]) -> Iterator[Check]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -20,11 +19,6 @@ from .text import count, short_path
 
 KNOWN_S = 5.0
 """Maximum wait in seconds for what is embedded already: the process that tells it takes a second to start."""
-
-
-ESTIMATE_S = 2.0
-"""Maximum wait in seconds for the first estimate: the process that embeds starts and embeds its first batches
-in about this time."""
 
 
 PUSH_TIMEOUT_S = 3_600.0
@@ -118,40 +112,18 @@ def wait_for_vectors(client: Client, root: str) -> str:
 
 def background_remark(client: Client, root: str) -> str:
     """Return a line on the unfinished embedding of an indexed project, empty if it is done. The connection
-    must be subscribed, as after `open_and_wait`. Waits up to `KNOWN_S` for what is embedded already, and on a
-    terminal up to `ESTIMATE_S` for an estimate."""
-    project = _known_progress(client, root)
-    if project["embedding"] in UNFINISHED and terminal.is_terminal(sys.stderr):
-        _wait_for_estimate(client, project)
+    must be subscribed, as after `open_and_wait`. Waits up to `KNOWN_S` for what is embedded already."""
+    deadline = time.monotonic() + KNOWN_S
+    project = project_status(client, root)
+    while project["embedding"] == "waiting" and (left := deadline - time.monotonic()) > 0:
+        next_news(client, root, min(left, LOOK_S))
+        project = project_status(client, root)
     if project["embedding"] == "paused":
         return f"embedding is paused; {how_far(project)}; to continue, run: foveal embed --resume"
     if project["embedding"] not in UNFINISHED:
         return ""
-    soon = f", {rate(project)}" if rate(project) else ""
-    goes_on = "" if project["embedding"] == "waiting" else f"; that goes on in the background{soon}"
+    goes_on = "" if project["embedding"] == "waiting" else "; that goes on in the background"
     return f"{how_far(project)}{goes_on}; to wait for it: foveal embed"
-
-
-def _known_progress(client: Client, root: str) -> dict[str, Any]:
-    """Return a project once it is known how much of it is embedded, or time is up."""
-    deadline = time.monotonic() + KNOWN_S
-    while True:
-        project = project_status(client, root)
-        left = deadline - time.monotonic()
-        if project["embedding"] != "waiting" or left <= 0:
-            return project
-        next_news(client, root, min(left, LOOK_S))
-
-
-def _wait_for_estimate(client: Client, project: dict[str, Any]) -> None:
-    """Follow a project's events until there is an estimate, nothing is left to do, or time is up."""
-    deadline = time.monotonic() + ESTIMATE_S
-    with Bar("embedding") as bar:
-        while project["embedding"] in UNFINISHED and not project["eta_ms"]:
-            _show_embedding(bar, project)
-            if (left := deadline - time.monotonic()) <= 0:
-                return
-            project |= next_news(client, project["root"], left) or project_status(client, project["root"])
 
 
 def _said_of(pushed: dict[str, Any]) -> str:

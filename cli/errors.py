@@ -44,12 +44,9 @@ class CliError(click.ClickException):
         self.code = code
 
 
-class OutputClosed(Exception):
-    """Nobody reads the standard output any more; not an error of ours."""
-
-
 class OutputFailed(Exception):
-    """The standard output can't be written: a full disk, most likely. `str()` is fit for a person."""
+    """The standard output can't be written: nobody reads it any more, which is no error of ours, or a disk is
+    full, most likely. `str()` is fit for a person, empty for the former."""
 
 
 def explain(error: Exception) -> CliError | None:

@@ -252,16 +252,13 @@ def usage(reply: Reply, run: Run) -> Iterator[str]:
 
 def _text(text: str | None, file: str | None) -> str | None:
     """Return what an item says, from the command line, the standard input or a file. Raises `CliError`."""
-    if text == "-":
-        return read_text("text")
     if file is None:
-        return text
-    with open(file, "rb") as opened:
-        data = opened.read(TEXT_MAX_BYTES + 1)
-    if len(data) > TEXT_MAX_BYTES:
+        return read_text("text") if text == "-" else text
+    if os.path.getsize(file) > TEXT_MAX_BYTES:
         raise CliError(f"{file} is larger than {TEXT_MAX_BYTES:,} bytes", "shorten the file")
     try:
-        return data.decode("utf-8")
+        with open(file, encoding="utf-8", newline="") as opened:
+            return opened.read()
     except UnicodeDecodeError as error:
         raise CliError(f"{file} is no UTF-8 text: {error.reason} at byte {error.start:,}") from error
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import time
@@ -28,7 +27,7 @@ from .process import STOP_TIMEOUT_S, stop_daemon
 from .progress import call
 from .settings import is_inside
 from .terminal import styled
-from .text import clean, count, short_path, size
+from .text import clean, count, short_path
 
 DELETE_S = 5.0
 """Maximum seconds to delete the state folder while processes of the daemon are still ending."""
@@ -121,13 +120,10 @@ def uninstall_command(run: Run) -> None:
 def _question(found: Sequence[Registered], *, purge: bool) -> str:
     """Return what is asked before anything is changed, "" if there is nothing to change."""
     changes = [change for one in found for change in one.changes]
-    copies = {copy for one in found for copy in one.copies}
-    if changes:
-        return f"Take foveal out of {count(len(changes), 'file')}?"
-    if purge and copies:
-        what = "the kept copy" if len(copies) == 1 else f"{len(copies):,} kept copies"
-        return f"Delete {what} of earlier settings?"
-    return ""
+    copies = {copy for one in found for copy in one.copies} if purge and not changes else ()
+    if copies:
+        return f"Delete kept copies of earlier settings ({len(copies):,})?"
+    return f"Take foveal out of {count(len(changes), 'file')}?" if changes else ""
 
 
 def _report(found: Sequence[Registered], done: Done, folder: str, *, dry_run: bool) -> dict[str, Any]:
@@ -271,13 +267,7 @@ def _delete_state(run: Run, folder: str, done: Done) -> None:
 
 
 def _shown_state(folder: str) -> str:
-    total = 0
-    for parent, _, names in os.walk(folder):
-        for name in names:
-            with contextlib.suppress(OSError):  # the daemon removed it meanwhile
-                total += os.lstat(os.path.join(parent, name)).st_size
-    what = "indexes, sessions, decisions, log"
-    return f"the state folder {short_path(folder)} ({size(total)}: {what})"
+    return f"the state folder {short_path(folder)} (indexes, sessions, decisions, log)"
 
 
 def _what_stays(run: Run, folder: str, program: str, done: Done) -> Iterator[str]:

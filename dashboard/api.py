@@ -26,8 +26,9 @@ FIELDS: Final[Mapping[str, str]] = {
 SET_FIELDS: Final[Mapping[str, str]] = {"setName": "set_name", "items": "items"}
 
 
-class SessionsApi:
-    """The addresses `/api/sessions` and `/api/sessions/{id}`, for a bearer or a signed-in page."""
+class Api:
+    """The addresses `/api/sessions` and `/api/sessions/{id}`, for a bearer or a signed-in page, and
+    `POST /actions/{Method}`, with the method's parameters as a JSON object."""
 
     def __init__(self, link: DaemonLink) -> None:
         self._link = link
@@ -37,6 +38,7 @@ class SessionsApi:
         application.router.add_get("/api/sessions", self._list)
         application.router.add_get("/api/sessions/{session_id}", self._get)
         application.router.add_patch("/api/sessions/{session_id}", self._change)
+        application.router.add_post("/actions/{method}", self._act)
 
     async def _list(self, request: web.Request) -> web.Response:
         cwd = request.query.get("cwd")
@@ -50,6 +52,12 @@ class SessionsApi:
         changes = update_of(await read_params(request))
         session_id = request.match_info["session_id"]
         return _reply(await self._link.call("UpdateSession", {"session_id": session_id, **changes}))
+
+    async def _act(self, request: web.Request) -> web.Response:
+        method = request.match_info["method"]
+        if method not in METHODS:
+            raise RpcError(UNKNOWN_METHOD, f"pages can't call {method!r:.80}; use the socket or foveal")
+        return _reply(await self._link.call(method, await read_params(request)))
 
 
 def update_of(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -108,23 +116,6 @@ METHODS: Final = frozenset(
 )
 """The methods that pages may call to change something. Trust, ApproveToolServers and Shutdown are missing
 on purpose: a click is too little for them."""
-
-
-class Actions:
-    """The address `POST /actions/{Method}`, with the method's parameters as a JSON object."""
-
-    def __init__(self, link: DaemonLink) -> None:
-        self._link = link
-
-    def add_to(self, application: web.Application) -> None:
-        """Serve the address."""
-        application.router.add_post("/actions/{method}", self._serve)
-
-    async def _serve(self, request: web.Request) -> web.Response:
-        method = request.match_info["method"]
-        if method not in METHODS:
-            raise RpcError(UNKNOWN_METHOD, f"pages can't call {method!r:.80}; use the socket or foveal")
-        return _reply(await self._link.call(method, await read_params(request)))
 
 
 NAMES: Final = 20

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import os
-import re
 import shlex
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -126,19 +125,6 @@ def editor_href(template: str, root: str, path: str, line: int = 1) -> str:
     return template.replace("{path}", quote(absolute)).replace("{line}", str(max(int(line or 1), 1)))
 
 
-_OF_PROGRAMS: Final = re.compile(
-    r"[;.]? *(?:Call [A-Z]\w+ [^;.]*[;.] *)?(?:List|Get)[A-Z]\w+ names [\w ]+\.?$"
-)
-"""The part of an error message that only helps programs: which methods list what exists."""
-
-_TIME: Final = re.compile(r"\b(timestamp|since|until) must be a time in ISO 8601\b.*$")
-
-
-def of_pages(message: str) -> str:
-    """Return an error message for a reader of pages, without the advice for programs."""
-    return _TIME.sub("the dates must be days such as 2026-01-31", _OF_PROGRAMS.sub(".", message))
-
-
 def _parsed(text: str) -> datetime:
     at = datetime.fromisoformat(text)
     return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
@@ -156,6 +142,5 @@ FILTERS: Final[Mapping[str, Callable[..., Any]]] = {
     "breakable": breakable,
     "quoted": quoted,
     "count_of": count,
-    "of_pages": of_pages,
 }
 """The filters of the templates."""

@@ -20,7 +20,7 @@ from ..ipc.errors import (
     DaemonUnavailable,
     RpcError,
 )
-from .api import Actions, FileNames, SessionsApi
+from .api import Api, FileNames
 from .guard import AccessGuard
 from .pages.decisions import DecisionsPage
 from .pages.diagnostics import Diagnostics, EventStream
@@ -60,8 +60,7 @@ def make_site(daemon_socket: str, port: int) -> web.Application:
     AccessGuard(link, port).add_to(application)
     for part in (
         EventStream(link),
-        Actions(link),
-        SessionsApi(link),
+        Api(link),
         HomePage(view),
         SessionsPage(view),
         SessionPage(view),
@@ -124,13 +123,13 @@ class _Failures:
             return await self._answer(request, error, status)
         values = {"project": error.project, "address": str(request.rel_url)}
         title = error.project.name or "No project is open"
-        return await self._view.page(request, "not_open.html", at="", title=title, status=status, **values)
+        return await self._view.page(request, "not_open.html", title=title, status=status, **values)
 
     async def _answer(self, request: web.Request, error: RpcError, status: int) -> web.StreamResponse:
         if not _is_page(request):
             return web.Response(body=to_json(error.to_map()), status=status, content_type="application/json")
         return await self._view.page(
-            request, "error.html", at="", title=_heading(status), status=status, error=error, code=status
+            request, "error.html", title=_heading(status), status=status, error=error, code=status
         )
 
 

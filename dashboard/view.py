@@ -40,26 +40,15 @@ PROJECT: Final = "project"
 """The parameter of an address with the root of the page's project."""
 
 NAVIGATION: Final = (
-    ("home", "/", "Home"),
-    ("sessions", "/sessions", "Sessions"),
-    ("knowledge", "/knowledge", "Knowledge"),
-    ("explore", "/explore", "Explore"),
-    ("usage", "/usage", "Usage"),
-    ("project", "/project", "Project"),
-    ("diagnostics", "/diagnostics", "Diagnostics"),
+    ("home", "/", "overview status"),
+    ("sessions", "/sessions", "conversations requests turns timeline contexts"),
+    ("knowledge", "/knowledge", "rules references tools decisions items experiences quarantine"),
+    ("explore", "/explore", "search find files graph"),
+    ("usage", "/usage", "tokens cost saved unused"),
+    ("project", "/project", "index exclude trust hooks hosts scopes forget"),
+    ("diagnostics", "/diagnostics", "metrics performance latency memory cache live events faults"),
 )
-"""The navigation: name, address and title of each page."""
-
-ALSO_CALLED: Final = {
-    "home": "overview status",
-    "sessions": "conversations requests turns timeline contexts",
-    "knowledge": "rules references tools decisions items experiences quarantine",
-    "explore": "search find files graph",
-    "usage": "tokens cost saved unused",
-    "project": "index exclude trust hooks hosts scopes forget",
-    "diagnostics": "metrics performance latency memory cache live events faults",
-}
-"""More words by which the palette finds a page."""
+"""The navigation: name and address of each page, and more words by which the palette finds it."""
 
 
 class View:
@@ -88,23 +77,23 @@ class View:
         return ProjectChoice(root, await self.call("ListProjects"))
 
     async def page(
-        self, request: web.Request, template: str, *, at: str, title: str, status: int = 200, **values: Any
+        self, request: web.Request, template: str, *, title: str, status: int = 200, **values: Any
     ) -> web.Response:
         """Return a template as a page, drawn in a thread: a large one takes 30 ms.
 
-        `at` is the name of its entry in the navigation. A template has `at`, `title`, `path`, `query`,
-        `viewer`, `theme`, and the values given. A page about a project gives `project` (`ProjectChoice`) for
-        the header. `picked` is the address to which the header's choice of a project leads, by default that
-        of the page.
+        A template has `at`, the name of its entry in the navigation, `title`, `path`, `query`, `viewer`,
+        `theme`, and the values given. A page about a project gives `project` (`ProjectChoice`) for the
+        header. `picked` is the address to which the header's choice of a project leads, by default that of
+        the page.
         """
-        viewer = request[VIEWER]
+        viewer, part = request[VIEWER], request.path.split("/")[1]
         text = await asyncio.to_thread(
             self._templates.get_template(template).render,
             {
                 "project": None,
                 "picked": request.path,
                 **values,
-                "at": at,
+                "at": {"": "home", "turns": "sessions"}.get(part, part),
                 "title": title,
                 "path": request.path,
                 "query": dict(request.query),
@@ -233,7 +222,6 @@ def _templates() -> jinja2.Environment:
     environment.filters.update(FILTERS)
     environment.globals.update(
         navigation=NAVIGATION,
-        also_called=ALSO_CALLED,
         href=href,
         version=__version__,
         static=_static_addresses().__getitem__,

@@ -77,7 +77,6 @@ class DecisionsPage(Page):
         return await view.page(
             request,
             "prune.html",
-            at="knowledge",
             title="Prune decisions",
             project=project,
             asked=criteria,
@@ -95,7 +94,6 @@ class DecisionsPage(Page):
         return await view.page(
             request,
             "decision.html",
-            at="knowledge",
             title=found["experience"]["decision"][:80],
             project=project,
             one=found["experience"],

@@ -175,7 +175,6 @@ class Diagnostics(Page):
         return await view.page(
             request,
             "diagnostics.html",
-            at="diagnostics",
             title="Diagnostics",
             period=period,
             periods=PERIODS,

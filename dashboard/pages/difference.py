@@ -43,7 +43,6 @@ class Difference(Page):
         return await view.page(
             request,
             "difference.html",
-            at="sessions",
             title="What changed",
             project=await view.project_of(new["project"]),
             picked="/sessions",

@@ -58,7 +58,6 @@ class HomePage(Page):
         return await view.page(
             request,
             "home.html",
-            at="home",
             title="Home",
             daemon=status,
             project=ProjectChoice("", known),

@@ -6,7 +6,6 @@ import asyncio
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from aiohttp import web
@@ -88,7 +87,7 @@ class KnowledgePage(Page):
             message = f"kind is one of {', '.join(TABS)}, not {kind!r:.40}"
             raise RpcError(INVALID_PARAMS, message, {"field": "kind"})
         project = await self._view.project(request)
-        values: dict[str, Any] = {"project": project, "kind": kind, "title": TABS[kind], "at": "knowledge"}
+        values: dict[str, Any] = {"project": project, "kind": kind, "title": TABS[kind]}
         if not project.root:
             return await self._view.page(request, "knowledge.html", **values)
         listed, decisions = await asyncio.gather(
@@ -248,33 +247,14 @@ def _suggestions(
     return found[:SUGGESTIONS]
 
 
-@dataclass(frozen=True, slots=True)
-class ServerRow:
-    """A server with the file that configures it. `include` is the mode of its tools except the `own` ones
-    that have their own, and empty where none is known; `problem` says why its tools aren't known."""
+def server_rows(
+    files: Sequence[Mapping[str, Any]], items: Iterable[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return the approved servers, those with tools that somebody put, and foveal's own, by name.
 
-    name: str
-    path: str
-    line: int
-    tools: int
-    include: str
-    own: int
-    problem: str
-    is_foveal: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Unapproved:
-    """A file whose servers don't run because nobody approved its current content."""
-
-    path: str
-    servers: tuple[str, ...]
-    problem: str
-    command: str
-
-
-def server_rows(files: Sequence[Mapping[str, Any]], items: Iterable[Mapping[str, Any]]) -> list[ServerRow]:
-    """Return the approved servers, those with tools that somebody put, and foveal's own, by name."""
+    `include` is the mode of a server's tools except the `own` ones that have their own, and empty where none
+    is known; `problem` says why its tools aren't known.
+    """
     tools: dict[str, list[Mapping[str, Any]]] = {}
     for item in items:
         if item["type"] == "tool":
@@ -289,21 +269,21 @@ def server_rows(files: Sequence[Mapping[str, Any]], items: Iterable[Mapping[str,
     for name in sorted({*tools, *places}):
         (path, server), own = places.get(name, ("", {})), tools.get(name, [])
         rows.append(
-            ServerRow(
-                name,
-                path,
-                server.get("line", 1),
-                len(own),
-                own[0]["server_include"] if own else "",
-                sum("own_include" in tool for tool in own),
-                _problem(server, own),
-                server.get("left_out") == FOVEAL,
-            )
+            {
+                "name": name,
+                "path": path,
+                "line": server.get("line", 1),
+                "tools": len(own),
+                "include": own[0]["server_include"] if own else "",
+                "own": sum("own_include" in tool for tool in own),
+                "problem": _problem(server, own),
+                "is_foveal": server.get("left_out") == FOVEAL,
+            }
         )
     return rows
 
 
-def unapproved(files: Iterable[Mapping[str, Any]], root: str) -> list[Unapproved]:
+def unapproved(files: Iterable[Mapping[str, Any]], root: str) -> list[dict[str, Any]]:
     """Return the unapproved files, each with the command that approves it. A file whose only server is
     foveal needs no approval."""
     waiting = []
@@ -311,7 +291,7 @@ def unapproved(files: Iterable[Mapping[str, Any]], root: str) -> list[Unapproved
         servers = [server["name"] for server in file["servers"] if server["left_out"] != FOVEAL]
         if not file["approved"] and (servers or file["problem"]):
             command = shlex.join(["foveal", "tools", "approve", file["path"], "--cwd", root])
-            waiting.append(Unapproved(file["path"], tuple(servers), file["problem"], command))
+            waiting.append({**file, "servers": servers, "command": command})
     return waiting
 
 

@@ -119,7 +119,6 @@ class ProjectPage(Page):
         return await view.page(
             request,
             "project.html",
-            at="project",
             title=project.name or "Project",
             project=project,
             states=STATES,

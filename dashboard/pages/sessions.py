@@ -79,7 +79,6 @@ class SessionsPage(Page):
         return await view.page(
             request,
             "sessions.html",
-            at="sessions",
             title="Sessions",
             project=ProjectChoice(kept["project"], known),
             roots=sorted({one["project"] for one in sessions} | {kept["project"]} - {""}),

@@ -109,7 +109,6 @@ class TurnPage(Page):
         return await view.page(
             request,
             "turn.html",
-            at="sessions",
             title=_title(context["prompt"]),
             project=project,
             picked="/sessions",

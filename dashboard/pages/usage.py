@@ -88,7 +88,6 @@ class Usage(Page):
         return await view.page(
             request,
             "usage.html",
-            at="usage",
             title="Usage",
             project=project,
             by=by,

@@ -65,7 +65,7 @@ def test_a_decision_is_changed_and_shows_its_history(foveal: CommandLine) -> Non
     assert lines[0].endswith("[failure, low trust]")
     assert "  error: too slow" in lines
     assert "  session: command-line" in lines
-    assert lines[-2].endswith("  changed: decision 'use files'; rationale ''; files none")
+    assert lines[-2].endswith("  changed: decision use files; rationale none; files none")
     assert lines[-1].endswith("  changed: trust low; outcome failure")
     shown = foveal.json("decisions", "show", first)
     assert [edit["kind"] for edit in shown["history"]] == ["update", "update"]

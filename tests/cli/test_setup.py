@@ -300,7 +300,7 @@ def test_purge_deletes_copies_of_an_earlier_uninstall(
     assert all(Path(copy).exists() for copy in copies)
     asked = answer(monkeypatch, "y", "n")
     assert foveal("uninstall", "--purge")[0] == 0
-    assert asked[0].startswith(f"Delete {len(copies)} kept copies of earlier settings?")
+    assert asked[0].startswith(f"Delete kept copies of earlier settings ({len(copies)})?")
     assert not any(Path(copy).exists() for copy in copies)
     assert foveal.json("uninstall", "--yes", "--purge")["copies_deleted"] == []
 

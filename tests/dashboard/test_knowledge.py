@@ -219,8 +219,8 @@ def test_a_list_without_tools_of_a_server_names_the_server_all_the_same() -> Non
     server = {"name": "new", "line": 3, "left_out": "", "problem": "", "listed_at": ""}
     file = {"path": "/p/.mcp.json", "approved": True, "servers": [server]}
     (row,) = server_rows([file], [])
-    assert (row.name, row.tools, row.include) == ("new", 0, "")
-    assert "foveal tools list" in row.problem
+    assert (row["name"], row["tools"], row["include"]) == ("new", 0, "")
+    assert "foveal tools list" in row["problem"]
 
 
 def test_items_are_sorted_by_type_priority_and_name() -> None:

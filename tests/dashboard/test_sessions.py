@@ -151,7 +151,7 @@ async def test_sets_lead_to_the_editor_to_the_web_and_to_ports(
 )
 def test_only_web_addresses_are_links(text: str) -> None:
     found = sets_of({"endpoints": [text], "ports": ["80x", "٣"]}, "/p", lambda root, path: "")
-    assert [entry.link for one in found for entry in one.entries] == ["", "", ""]
+    assert [entry.link for one in found for entry in one["entries"]] == ["", "", ""]
 
 
 async def test_items_stand_in_three_columns_by_priority_and_server(
