@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -14,7 +13,6 @@ from . import terminal
 from .command import Reply, Run, command, given
 from .connection import CALL_TIMEOUT_S, connect
 from .options import CWD, QUIET, argument, choice, flag, number, option
-from .progress import spinner
 from .settings import absolute
 from .text import clean_lines, count
 
@@ -87,7 +85,9 @@ def context_command(run: Run) -> None:
         "history": None if run.history is None else read_history(run.history),
         "focus_paths": tuple(map(run.locate, run.focus_paths)),
     }
-    reply = call_with_spinner(run, "GetContext", params, CALL_TIMEOUT_S + (run.deadline_ms or 0) / 1000)
+    with connect(run.settings) as client:
+        timeout_s = CALL_TIMEOUT_S + (run.deadline_ms or 0) / 1000
+        reply = client.call("GetContext", given(params), timeout_s)
     if run.as_json:
         terminal.say_json(reply)
         return
@@ -98,43 +98,27 @@ def context_command(run: Run) -> None:
             terminal.note(remark)
 
 
-def call_with_spinner(run: Run, method: str, params: dict[str, Any], timeout_s: float) -> dict[str, Any]:
-    """Call a method; a person who waits for long sees what is being indexed."""
-    shows = terminal.is_terminal(sys.stderr) and not run.quiet
-    with connect(run.settings) as client, spinner(run.settings, run.folder) if shows else nullcontext():
-        return dict(client.call(method, given(params), timeout_s))
-
-
 def read_history(file: str) -> list[dict[str, str]]:
     """Return the messages in a file of JSON, or of a JSON object a line; - is the standard input. Raises
     `BadParameter`."""
+    from msgspec import DecodeError, Struct, json, to_builtins
+
+    class Message(Struct):
+        role: str
+        content: str
+
     if file == "-":
         text = terminal.read_text("history")
     else:
         with open(absolute(file), encoding="utf-8", errors="replace") as opened:
             text = opened.read()
-    try:
-        found = json.loads(text)
-    except ValueError:
-        found = [_json_or_none(line) for line in text.splitlines() if line.strip()]
-    if isinstance(found, dict):
-        found = [found]
-    if not (isinstance(found, list) and all(_is_message(message) for message in found)):
-        raise click.BadParameter(
-            f'{file} holds no messages: each is {{"role": "user", "content": "…"}}', param_hint="'--history'"
-        )
-    return [{"role": message["role"], "content": message["content"]} for message in found]
-
-
-def _json_or_none(line: str) -> Any:
-    try:
-        return json.loads(line)
-    except ValueError:
-        return None
-
-
-def _is_message(message: Any) -> bool:
-    return isinstance(message, dict) and all(isinstance(message.get(key), str) for key in ("role", "content"))
+    for decode in (json.Decoder(list[Message]).decode, json.Decoder(Message).decode_lines):
+        with suppress(DecodeError):
+            found: list[dict[str, str]] = to_builtins(decode(text))
+            return found
+    raise click.BadParameter(
+        f'{file} holds no messages: each is {{"role": "user", "content": "…"}}', param_hint="'--history'"
+    )
 
 
 def remarks(reply: dict[str, Any]) -> Sequence[str]:

@@ -311,10 +311,6 @@ def check_watches(status: Mapping[str, Any]) -> Iterator[Check]:
         yield warning("watches", f"only {text}; large projects would be polled", fix)
     else:
         yield ok("watches", text)
-    instances = _read_number("/proc/sys/fs/inotify/max_user_instances")
-    if 0 < instances < 128:
-        wanted = "sudo sysctl -w fs.inotify.max_user_instances=1024"
-        yield warning("watches", f"only {instances} watchers can run at the same time", wanted)
 
 
 def _watches_of(pid: int) -> int:

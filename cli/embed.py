@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from typing import Any
 
 from ..ipc.client import Client
@@ -62,8 +61,6 @@ def embed_command(run: Run) -> None:
         elif run.resume and run.path is None and not run.wait and not run.push:
             reply = call(client, "SetEmbedding", paused=False)
             run.say(continued)
-            for line in _what_goes_on(client):
-                run.say(line)
         else:
             folder = current_folder() if run.path is None else absolute(run.path)
             root, ready = open_and_wait(client, cwd=folder)
@@ -134,20 +131,6 @@ def _said_of(pushed: dict[str, Any]) -> str:
     if problem := pushed.get("problem"):
         raise CliError(f"not all embeddings are shared: {problem} ({done})")
     return f"shared: {short_path(pushed['project'])} ({done})"
-
-
-def _what_goes_on(client: Client) -> Iterator[str]:
-    """Yield the progress of each open project whose embedding isn't finished; one line if all are."""
-    projects = call(client, "Status")["projects"]
-    left = [project for project in projects if project["embedding"] != "done"]
-    for project in left:
-        failed = project["embedding"] == "failed"
-        how = f"can't be embedded: {'; '.join(project['degraded'])}" if failed else how_far(project)
-        yield f"{short_path(project['root'])}: {how}"
-    if not projects:
-        yield "no project is open; to open this one and embed it: foveal embed"
-    elif not left:
-        yield f"nothing is left to embed in {count(len(projects), 'open project')}"
 
 
 def _was_paused(client: Client, *, push: bool) -> bool:

@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-LEXERS = {
-    "assembly": "nasm",
-    "astro": "html",
-    "gitconfig": "ini",
-    "gitignore": "bash",
-    "gomod": "go",
-    "jsonc": "json",
-    "jsonl": "json",
-    "just": "makefile",
-    "mdx": "markdown",
-    "prisma": "graphql",
-    "svelte": "html",
-}
-"""Lexers of languages whose own name is no lexer."""
-
-
 THEME = "ansi_dark"
 """A theme of the terminal's own sixteen colours, which fits any background."""
 
 
-def highlight(code: str, language: str) -> list[str]:
-    """Return the lines of some code with ANSI colours; a language that has no lexer stays plain.
+def highlight(code: str, path: str) -> list[str]:
+    """Return the lines of some code with ANSI colours; by the name of its file; what has no lexer stays
+    plain.
 
     The code must hold no control characters but tabs and line breaks.
     """
     from rich.console import Console
     from rich.syntax import Syntax
 
-    text = Syntax(code, LEXERS.get(language, language or "text"), theme=THEME).highlight(code)
+    text = Syntax(code, Syntax.guess_lexer(path), theme=THEME).highlight(code)
     text.rstrip()
     console = Console(force_terminal=True, color_system="standard", legacy_windows=False)
     with console.capture() as capture:

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import click
 
 from . import terminal
-from .command import Reply, Run, command
+from .command import Reply, Run, command, given
 from .connection import CALL_TIMEOUT_S, connect
-from .context import FRESH, call_with_spinner
+from .context import FRESH
 from .highlight import highlight
 from .options import CWD, QUIET, argument, choice, number, option, score, time_option
 from .progress import wait_until_known
@@ -102,10 +102,10 @@ def query_command(run: Run) -> None:
         "for_agent": for_agent,
         "path_prefix": None if run.path_prefix is None else _prefix(run),
     }
-    if run.scope_id is None and run.fresh != "no":
-        with connect(run.settings) as client:
+    with connect(run.settings) as client:
+        if run.scope_id is None and run.fresh != "no":
             wait_until_known(client, run.folder, INDEX_WAIT_S)
-    reply = call_with_spinner(run, "Query", params, CALL_TIMEOUT_S)
+        reply = client.call("Query", given(params), CALL_TIMEOUT_S)
     describe = describe_for_agent if for_agent else describe_results
     run.show(reply, describe(reply, os.path.realpath(current_folder())))
     if not run.as_json and not run.quiet:
@@ -237,7 +237,7 @@ def _snippet(result: Reply) -> Iterator[str]:
     text = result["snippet"].replace("\r\n", "\n")
     if coloured or terminal.is_terminal(sys.stdout):
         text = clean_lines(text)
-    lines = highlight(text, result["language"]) if coloured else text.split("\n")
+    lines = highlight(text, result["path"]) if coloured else text.split("\n")
     first = result["snippet_line"]
     width = len(str(first + len(lines) - 1))
     for at, line in enumerate(lines, first):
@@ -302,7 +302,7 @@ def _code(result: Reply, *, coloured: bool) -> str:
     at = result["line"] - result["snippet_line"]
     line = lines[at].strip() if 0 <= at < len(lines) else ""
     line = clean(f"{line[:CODE_MAX]}…" if len(line) > CODE_MAX else line)
-    return highlight(line, result["language"])[0] if coloured and line else line
+    return highlight(line, result["path"])[0] if coloured and line else line
 
 
 def _notes(result: Reply) -> str:

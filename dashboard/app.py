@@ -37,6 +37,9 @@ KEEPALIVE_S = 75.0
 SHUTDOWN_S = 1.0
 """Seconds for running requests to end, and as many again to be cancelled."""
 
+DRAIN_S = 0.05
+"""Seconds for a connection that was accepted in the last moment to send its request."""
+
 
 class WebProcess:
     """Serves applications on listening sockets of the daemon: `run` until `stop`, or until it is idle."""
@@ -75,6 +78,9 @@ class WebProcess:
         finally:
             self.stop()
             idle.cancel()
+            for site in [site for runner in self._runners for site in runner.sites]:
+                await site.stop()
+            await asyncio.sleep(DRAIN_S)
             await asyncio.gather(*[runner.cleanup() for runner in self._runners])
 
     def stop(self) -> None:

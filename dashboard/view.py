@@ -160,14 +160,6 @@ class ProjectChoice:
             raise NotOpen(project)
         return project if root or not project.all else cls(str(project.all[0]["root"]), known)
 
-    @classmethod
-    def at(cls, known: Mapping[str, Any], root: str) -> ProjectChoice:
-        """Return the project with this root, open or closed. Raises `NotOpen` for one that never was open."""
-        project = cls(root, known)
-        if root and project.status is None and root not in project.closed:
-            raise NotOpen(project)
-        return project
-
     @property
     def is_known(self) -> bool:
         """Whether it is open, or was before."""

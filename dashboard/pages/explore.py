@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexer import Lexer
-from pygments.lexers import find_lexer_class_for_filename, get_lexer_for_filename
+from pygments.lexers import get_lexer_for_filename
 from pygments.util import ClassNotFound
 
 from ...ipc.errors import INVALID_PARAMS, RpcError
@@ -300,9 +300,6 @@ def highlighted(text: str, path: str) -> Markup:
 
 @lru_cache(maxsize=512)
 def _lexer(name: str) -> Lexer | None:
-    # Without the first test an unknown name would be guessed from an empty text.
-    if find_lexer_class_for_filename(name) is None:
-        return None
     try:
         return get_lexer_for_filename(name, stripnl=False, ensurenl=False)
     except ClassNotFound:

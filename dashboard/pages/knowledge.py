@@ -18,22 +18,13 @@ from .decisions import DECISION_COLUMNS, OUTCOMES, all_decisions, decision_row, 
 from .items import MODES, ItemKey, key_fields, key_of, matches, mode_of, order_of
 
 TABS: Final[Mapping[str, str]] = {
-    "rules": "Rules",
-    "references": "References",
-    "tools": "Tools",
-    "decisions": "Decisions",
-    "quarantine": "Quarantine",
-}
-"""The tabs by the `kind` in the address, with their titles."""
-
-LEADS: Final[Mapping[str, str]] = {
     "rules": "What agents must follow here.",
     "references": "Texts that agents can look things up in.",
     "tools": "What agents can run, from the MCP servers of this project.",
     "decisions": "What agents decided here, why, and how it turned out. Later agents get those that matter.",
     "quarantine": "Lines of the file of decisions that could not be read; nothing else is lost.",
 }
-"""What each tab shows, in a sentence."""
+"""The tabs by the `kind` in the address, which is their title too, with what each shows."""
 
 TYPES: Final[Mapping[str, str]] = {"rules": "rule", "references": "reference", "tools": "tool"}
 """The types of items by tab."""
@@ -87,7 +78,7 @@ class KnowledgePage(Page):
             message = f"kind is one of {', '.join(TABS)}, not {kind!r:.40}"
             raise RpcError(INVALID_PARAMS, message, {"field": "kind"})
         project = await self._view.project(request)
-        values: dict[str, Any] = {"project": project, "kind": kind, "title": TABS[kind]}
+        values: dict[str, Any] = {"project": project, "kind": kind, "title": kind.capitalize()}
         if not project.root:
             return await self._view.page(request, "knowledge.html", **values)
         listed, decisions = await asyncio.gather(
@@ -96,10 +87,14 @@ class KnowledgePage(Page):
         )
         counts = Counter(item["type"] for item in listed["items"])
         values |= {
-            "lead": LEADS[kind],
+            "lead": TABS[kind],
             "tabs": [
-                (name, title, href("/knowledge", project=project.root, kind=name, q=request.query.get("q")))
-                for name, title in TABS.items()
+                (
+                    name,
+                    name.capitalize(),
+                    href("/knowledge", project=project.root, kind=name, q=request.query.get("q")),
+                )
+                for name in TABS
             ],
             "counts": {
                 **{name: counts[item_type] for name, item_type in TYPES.items()},

@@ -175,18 +175,12 @@ async def turns_around(
 ) -> tuple[Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]]]:
     """Return the turns of a context's session, and the others of its project, the latest first."""
     root, session_id = context["project"], context["session_id"]
-    projects, of_session = await asyncio.gather(
-        found_or_none(view, "ListContexts", cwd=root, limit=TURNS),
-        found_or_none(view, "ListContexts", session_id=session_id, limit=TURNS) if session_id else _none(),
-    )
+    projects = await found_or_none(view, "ListContexts", cwd=root, limit=TURNS)
+    of_session = session_id and await found_or_none(view, "ListContexts", session_id=session_id, limit=TURNS)
     turns = of_session["contexts"] if of_session else []
     there = {one["context_id"] for one in turns}
     others = projects["contexts"] if projects else []
     return turns, [one for one in others if one["context_id"] not in there]
-
-
-async def _none() -> None:
-    return None
 
 
 async def _record(view: View, context: Mapping[str, Any]) -> dict[str, Any] | None:

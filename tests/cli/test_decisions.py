@@ -151,19 +151,6 @@ def test_pruning_shows_first_and_asks(foveal: CommandLine, monkeypatch: pytest.M
     assert decided(foveal) == ["four", "three", "two"]
 
 
-def test_pruning_without_asking(foveal: CommandLine) -> None:
-    first = decide(foveal, "one", "--file", "gone.py", "--allow-missing")
-    decide(foveal, "two", "--file", "README.md")
-    reply = foveal.json("decisions", "prune", "--irrelevant", "--yes")
-    assert (reply["pruned"], reply["kept"], reply["dry_run"]) == (1, 1, False)
-    assert [experience["experience_id"] for experience in reply["experiences"]] == [first]
-    code, output, errors = foveal("decisions", "prune", "--older-than", "1", "--yes")
-    assert (code, output, errors) == (0, "", "note: no decision matches: nothing to prune\n")
-    foveal.says("decisions", "delete", foveal.json("decisions")["experiences"][0]["experience_id"])
-    assert foveal.json("decisions", "prune", "--deleted", "--yes")["pruned"] == 1
-    assert foveal.json("decisions", "prune", "--keep", "0", "--yes")["pruned"] == 0
-
-
 def test_lines_in_quarantine(foveal: CommandLine) -> None:
     assert foveal.says("decisions", "quarantine") == "no lines in quarantine\n"
 

@@ -8,25 +8,10 @@ from pathlib import Path
 
 from click.testing import CliRunner
 from foveal.cli.app import foveal
-from foveal.cli.logs import follow_log, log_files, tail
+from foveal.cli.logs import follow_log, tail
 from foveal.ipc.paths import log_file
 
 from tests.conftest import DaemonProcess
-
-
-def test_log_files_are_in_order_of_age(tmp_path: Path) -> None:
-    for name in (
-        "foveal.log",
-        "foveal.log.1",
-        "foveal.log.10",
-        "foveal.log.2",
-        "foveal.log.old",
-        "other.log",
-    ):
-        (tmp_path / name).write_text("")
-    path = str(tmp_path / "foveal.log")
-    assert log_files(path) == [f"{path}.10", f"{path}.2", f"{path}.1", path]
-    assert log_files(str(tmp_path / "none" / "foveal.log")) == []
 
 
 def test_tail_goes_on_in_rotated_files(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from foveal.cli.query import describe_results
-from foveal.cli.settings import seen_from
 
 RESULT: dict[str, Any] = {
     "node_id": "src/auth.py#Session.login",
@@ -107,15 +106,3 @@ def test_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     found = text(RESULT)
     assert "\x1b[35m\x1b[1msrc/auth.py\x1b[0m:\x1b[32m9\x1b[0m" in found
     assert "\x1b[" in text(CALL)
-
-
-def test_paths_are_those_that_open_from_here() -> None:
-    for folder, expected in (
-        ("/p/shop", "src/auth.py"),
-        ("/p/shop/src", "auth.py"),
-        ("/p/shop/web", "../src/auth.py"),
-        ("/p", "shop/src/auth.py"),
-        ("/", "p/shop/src/auth.py"),
-        ("/p/shopping", "/p/shop/src/auth.py"),
-    ):
-        assert seen_from(folder, "/p/shop", "src/auth.py") == expected

@@ -101,14 +101,6 @@ def application(handler: Callable[[web.Request], Awaitable[web.StreamResponse]] 
     return found
 
 
-async def test_it_serves_what_came_before_it(path: str, listener: socket.socket) -> None:
-    async with daemon(path), browse(path) as http:
-        early = [asyncio.ensure_future(http.post("/rpc/Echo", json={"n": n})) for n in range(20)]
-        await asyncio.sleep(0)
-        async with running(await facing(HttpFace(path).application(), listener)):
-            assert [await (await reply).json() for reply in early] == [{"n": n} for n in range(20)]
-
-
 async def test_no_connection_is_lost_between_many_rounds(path: str, listener: socket.socket) -> None:
     rounds = 0
     enough = False
@@ -150,43 +142,6 @@ async def test_an_open_connection_keeps_it_alive(path: str, listener: socket.soc
             await asyncio.shield(task)
 
 
-async def test_bytes_that_are_no_http_end_their_connection_only(path: str, listener: socket.socket) -> None:
-    async with running(await facing(application(), listener)), browse(path) as http:
-        for garbage in (
-            b"\x94\x00\x01\xa4Ping\x90" * 10,
-            b"GET\r\n\r\n",
-            b"GET / HTTP/1.1\r\nHost d\r\n\r\n",
-        ):
-            reader, writer = await asyncio.open_unix_connection(http_path(path))
-            writer.write(garbage)
-            if garbage.endswith(b"\n"):
-                assert (await reader.read()).split()[1] == b"400"
-            writer.close()
-        async with http.get("/") as reply:
-            assert reply.status == 200
-
-
-async def test_who_hangs_up_is_not_waited_for(path: str, listener: socket.socket) -> None:
-    cancelled = asyncio.Event()
-    started = asyncio.Event()
-
-    async def wait(request: web.Request) -> web.StreamResponse:
-        try:
-            started.set()
-            await asyncio.get_running_loop().create_future()
-        finally:
-            cancelled.set()
-        raise AssertionError
-
-    async with running(await facing(application(wait), listener)), asyncio.timeout(20):
-        async with browse(path) as http:
-            asking = asyncio.ensure_future(http.get("/"))
-            await started.wait()
-            asking.cancel()
-            await asyncio.wait([asking])
-        await cancelled.wait()
-
-
 async def test_a_stream_frees_its_connection_when_its_reader_hangs_up(
     path: str, listener: socket.socket
 ) -> None:
@@ -195,32 +150,6 @@ async def test_a_stream_frees_its_connection_when_its_reader_hangs_up(
             assert stream.status == 200
             assert server.statistics().connections == 1
         await eventually(lambda: server.statistics().connections == 0)
-
-
-async def test_a_running_request_may_end_and_a_late_one_is_left_in_the_queue(
-    path: str, listener: socket.socket
-) -> None:
-    started, gate = asyncio.Event(), asyncio.Event()
-
-    async def wait(request: web.Request) -> web.StreamResponse:
-        started.set()
-        await gate.wait()
-        return web.Response(text="done")
-
-    async with browse(path) as http:
-        faces = await facing(application(wait), listener)
-        serving = asyncio.create_task(faces.run())
-        first = asyncio.ensure_future(http.get("/"))
-        await started.wait()
-        faces.stop()
-        late = asyncio.ensure_future(http.get("/"))
-        await asyncio.sleep(0)
-        gate.set()
-        assert await (await first).text() == "done"
-        await serving
-        assert not late.done()
-        async with running(await facing(application(), listener)):
-            assert await (await late).text() == "hello"
 
 
 class Child:

@@ -47,11 +47,6 @@ def test_slices_come_in_go_grow_shrink_and_say_something_else() -> None:
     assert changes[2].words == "shows more"
 
 
-def test_two_contexts_with_the_same_slices_have_no_changes() -> None:
-    one = context_map([slice_map("focus:a.py", 10, span=[0, 3])], "abc")
-    assert slice_changes(one, one) == ([], 1)
-
-
 def test_lines_are_told_with_those_around_them() -> None:
     before = "\n".join(f"line {number}" for number in range(20))
     found = line_changes(before, before.replace("line 10\n", "line ten\n"))

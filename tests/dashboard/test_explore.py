@@ -51,11 +51,6 @@ async def test_filters_are_kept_and_hold(pages: Pages, root: Path) -> None:
     assert "<option selected>25</option>" in text
 
 
-async def test_what_finds_nothing_says_what_to_do(pages: Pages, root: Path) -> None:
-    text = await read(pages, f"/explore?project={quote(str(root))}&q=zzzqqq&path=nowhere/")
-    assert "Nothing answers that" in text
-
-
 @pytest.mark.parametrize("query", ["route=sideways", "limit=7"])
 async def test_an_unknown_choice_is_refused_in_words(pages: Pages, root: Path, query: str) -> None:
     async with pages.get(f"/explore?project={quote(str(root))}&q=x&{query}") as reply:
@@ -125,17 +120,6 @@ async def test_a_folder_lists_its_files(pages: Pages, root: Path) -> None:
     text = await read(pages, f"/explore?project={quote(str(root))}&path=src/shop/")
     assert ">auth.py</a>" in text
     assert ">web/" not in text
-
-
-async def test_a_part_of_a_path_finds_the_file(pages: Pages, root: Path) -> None:
-    text = await read(pages, f"/explore?project={quote(str(root))}&q=auth.py")
-    assert 'path=src%2Fshop%2Fauth.py">src/<wbr>shop/<wbr>auth.py</a>' in text
-
-
-async def test_a_file_that_is_not_there(pages: Pages, root: Path) -> None:
-    async with pages.get(f"/explore/file?project={quote(str(root))}&path=no/such.py") as reply:
-        assert reply.status == 404
-        assert "no/such.py" in await reply.text()
 
 
 @pytest.mark.parametrize(

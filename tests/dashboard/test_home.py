@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from foveal.dashboard.hosts import ConnectedHost
-from foveal.dashboard.pages.home import SESSIONS, TURNS, faults_of, latest_sessions
+from foveal.dashboard.pages.home import SESSIONS, TURNS, answer_faults, faults_of, latest_sessions
+from foveal.dashboard.pages.sessions import CONTEXTS
 from foveal.hooks.hosts.host import Obstacle
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
@@ -90,3 +91,10 @@ async def test_everything_works_in_one_line(
     text = await read(pages, "/")
     assert "<strong>Everything works.</strong> 1 project open, 0 hosts connected" in text
     assert f'title="{asked["tokens"]:,} tokens were sent since midnight"' in text
+
+
+def test_of_more_contexts_than_are_listed_it_says_which_were_looked_at() -> None:
+    one = {"at": "2999-01-01T00:00:00", "partial": True, "degraded": 0}
+    for listed, said in ((CONTEXTS - 1, f"{CONTEXTS - 1} contexts"), (CONTEXTS, "the latest 100 contexts")):
+        [fault] = answer_faults([one] * listed, {})
+        assert fault["text"] == f"{listed} of {said} in the last hour not whole"

@@ -69,12 +69,3 @@ async def test_a_project_is_told_with_all_its_scopes(
         rows = list(csv.DictReader(io.StringIO(await answer.text())))
     assert {row["agent_name"] for row in rows} >= {"agent-0", "agent-1", "agent-2"}
     assert shared_daemon.call("ListContexts", cwd=root)["contexts"]
-
-
-async def test_without_a_project_the_page_offers_to_open_one(
-    pages: Pages, shared_daemon: DaemonProcess
-) -> None:
-    for project in shared_daemon.call("ListProjects")["projects"]:
-        shared_daemon.call("CloseProject", path=project["root"])
-    text = await read(pages, "/project")
-    assert "OpenProject" in text or "No project is open yet" in text

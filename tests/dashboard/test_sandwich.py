@@ -7,13 +7,9 @@ import re
 import pytest
 from foveal.dashboard.drawings import (
     CELLS_MAX,
-    LEAST,
-    LEAST_LAYER,
-    TokenUse,
     budget_bar,
     by_layer,
     layers_of,
-    percent,
     sandwich,
     treemap,
     uses_of,
@@ -51,13 +47,6 @@ def test_the_heights_of_layers_and_the_areas_of_slices_are_to_scale() -> None:
         assert area / areas[1] == pytest.approx(rows[at].tokens / rows[1].tokens, rel=0.01)
 
 
-def test_a_thin_layer_is_drawn_to_be_seen_and_says_so() -> None:
-    layers = layers_of(slice_rows([slice_map("rule:a", 5, "anchor"), slice_map("focus:b.py", 9_000)]))
-    assert [layer.is_enlarged for layer in layers] == [True, False]
-    assert layers[0].height == LEAST_LAYER
-    assert layers[-1].y + layers[-1].height == pytest.approx(100)
-
-
 def test_each_box_leads_to_its_slice_and_says_what_it_is() -> None:
     cells = CELL.findall(sandwich(slice_rows(SLICES), lambda row: f"?page=2#slice-{row.at}"))
     kinds = {int(at): (kind, address, title) for _, _, _, _, kind, address, at, title in cells}
@@ -85,11 +74,6 @@ def test_nothing_breaks_out_of_the_drawing() -> None:
     assert "style=" not in drawing
 
 
-@pytest.mark.parametrize(("share", "said"), [(0.874, "87%"), (0.014, "1.4%"), (0.0004, "below 0.1%")])
-def test_a_small_share_is_not_nothing(share: float, said: str) -> None:
-    assert percent(share) == said
-
-
 def test_the_budget_bar_tells_what_was_free_and_what_was_reserved() -> None:
     context = context_map(SLICES)
     rows = slice_rows(SLICES)
@@ -106,16 +90,6 @@ def test_the_budget_bar_tells_what_was_free_and_what_was_reserved() -> None:
     assert sum(use.tokens for use in uses) == context["max_tokens"]
     assert budget_bar(context, uses).count("<rect") == len(uses)
     assert [use.label for use in by_layer(uses, rows)["focus"]] == ["in focus", "neighbour"]
-
-
-def test_parts_too_small_to_see_are_shown_and_all_fit() -> None:
-    parts = [TokenUse("a", "<script>", 1_000_000), *(TokenUse("b", f"part {n}", 1) for n in range(50))]
-    drawing = budget_bar({"max_tokens": 1}, parts)
-    drawn = [float(width) for width in re.findall(r'<rect [^>]*width="([\d.]+)"', drawing)]
-    assert len(drawn) == 51
-    assert min(drawn) >= LEAST / 2
-    assert sum(drawn) <= 1000
-    assert "<script>" not in drawing
 
 
 @given(st.lists(st.floats(1, 10_000), min_size=1, max_size=40), st.floats(10, 2_000), st.floats(10, 2_000))
