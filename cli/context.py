@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import click
@@ -101,24 +101,22 @@ def context_command(run: Run) -> None:
 def read_history(file: str) -> list[dict[str, str]]:
     """Return the messages in a file of JSON, or of a JSON object a line; - is the standard input. Raises
     `BadParameter`."""
-    from msgspec import DecodeError, Struct, json, to_builtins
-
-    class Message(Struct):
-        role: str
-        content: str
-
     if file == "-":
         text = terminal.read_text("history")
     else:
         with open(absolute(file), encoding="utf-8", errors="replace") as opened:
             text = opened.read()
-    for decode in (json.Decoder(list[Message]).decode, json.Decoder(Message).decode_lines):
-        with suppress(DecodeError):
-            found: list[dict[str, str]] = to_builtins(decode(text))
-            return found
-    raise click.BadParameter(
-        f'{file} holds no messages: each is {{"role": "user", "content": "…"}}', param_hint="'--history'"
-    )
+    try:
+        try:
+            found = json.loads(text)
+        except ValueError:
+            found = [json.loads(line) for line in text.splitlines() if line.strip()]
+        messages = [found] if isinstance(found, dict) else found
+        return [{"role": message["role"], "content": message["content"]} for message in messages]
+    except (ValueError, TypeError, KeyError) as error:
+        raise click.BadParameter(
+            f'{file} holds no messages: each is {{"role": "user", "content": "…"}}', param_hint="'--history'"
+        ) from error
 
 
 def remarks(reply: dict[str, Any]) -> Sequence[str]:
