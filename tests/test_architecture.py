@@ -34,11 +34,8 @@ OWNERS = {
     },
     "loguru": {"daemon/embedding/model.py"},
     "numpy": {"daemon/embedding/"},
-    # usearch must be loaded after onnxruntime, so its owner loads both.
-    "onnxruntime": {"daemon/embedding/vector_state.py"},
     "py_rust_stemmers": {"daemon/index/terms.py"},
     "tantivy": {"daemon/index/lexical_reader.py", "daemon/index/lexical_indexer.py"},
-    "usearch": {"daemon/embedding/vector_state.py"},
     "click": {"__main__.py", "cli/"},
     "msgpack": {"ipc/protocol.py"},
     "msgspec": {"daemon/", "hooks/hosts/", "hooks/mcp_server/tool.py"},

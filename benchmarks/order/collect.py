@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from foveal.daemon.embedding.exact import Floats, scores, unit
+from foveal.daemon.embedding.exact import Floats, rounded_unit, scores, unit
 from foveal.daemon.embedding.messages import DEFAULT_MODEL
 from foveal.daemon.embedding.model import model_key
 from foveal.daemon.embedding.project_vectors import _LATER
@@ -109,13 +109,13 @@ class Vectors:
             self._files.setdefault(digest, set()).add(file_id)
         ids = embedder.store.ids(self._key, self.ordered)
         stored = embedder.store.vectors(self._key, ids.values())
-        self._vectors = dict(zip(stored.digests, np.asarray(stored.matrix, np.float16), strict=True))
+        self._vectors = dict(zip(stored.digests, stored.matrix, strict=True))
         self.complete = len(ids) >= EMBEDDED_SHARE * len(self.ordered)
         self._all = frozenset(self._vectors)
         self._shares = {
             name: frozenset(self.ordered[: int(share * len(self.ordered))]) for name, share in SHARES.items()
         }
-        self._matrix = (list(stored.digests), np.asarray(stored.matrix, np.float16))
+        self._matrix = (list(stored.digests), stored.matrix)
 
     def hits(self, gathered: GatheredCandidates) -> dict[str, Hits]:
         """Return by state what the vectors say of a question."""
@@ -172,7 +172,7 @@ class Vectors:
         matrix = self._embedder.embed_texts([embedded_text(one.path, one.names, one.text) for one in known])
         self._embedder.store.put(self._key, [one.digest for one in known], matrix)
         for one, vector in zip(known, matrix, strict=True):
-            self._vectors[one.digest] = (vector / np.linalg.norm(vector)).astype(np.float16)
+            self._vectors[one.digest] = rounded_unit(vector, 384)[0]
 
 
 def collect(code: CodeBase, state: Path, embedder: Embedder | None, *, embed: bool) -> list[Gathered]:
@@ -183,7 +183,6 @@ def collect(code: CodeBase, state: Path, embedder: Embedder | None, *, embed: bo
     if embed and embedder is not None:
         vectors = embedder.vectors(code.name, folder)
         embedder.embed_all(vectors)
-        vectors.close()
     reader = Reader(str(folder))
     tree = Tree(str(code.root), 1, reader.load_files())
     lexical = LexicalHandle(str(folder))

@@ -53,7 +53,7 @@ class Embedder:
     def vectors(self, name: str, folder: Path, store: EmbeddingStore | None = None) -> ProjectVectors:
         """Return the vectors of an indexed project, with those that are known already."""
         vectors = ProjectVectors(
-            name, str(folder), store or self.store, model_key(DEFAULT_MODEL), self.model.dim, self._system
+            name, str(folder), store or self.store, model_key(DEFAULT_MODEL), self.model.dim
         )
         vectors.refresh()
         return vectors

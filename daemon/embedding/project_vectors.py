@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
@@ -12,18 +13,13 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from ..core.system import System
 from ..index.chunk_table import ChunkText
 from ..index.store import Reader
 from .embed_queue import EmbedQueue
 from .embeddings import EmbeddingStore
 from .exact import Floats, Ids, as_ids
 from .messages import VectorHits
-from .vector_state import Nearest
-from .vectors import VectorIndex
-
-FOLDER = "vectors"
-"""Name of the folder with the vector index, inside a project's folder."""
+from .vectors import Nearest, VectorIndex
 
 OVERFETCH = 1.5
 """Factor by which more hits are fetched than wanted, since some found contents are in no chunk any more."""
@@ -64,15 +60,15 @@ class ProjectVectors:
     the embeddings can't be read, and `OSError` if the folder or the disk fails.
     """
 
-    def __init__(
-        self, root: str, folder: str, store: EmbeddingStore, model: str, dim: int, system: System
-    ) -> None:
+    def __init__(self, root: str, folder: str, store: EmbeddingStore, model: str, dim: int) -> None:
         self.root = root
         self._folder = folder
         self._store = store
         self._model = model
         self.dim = dim
-        self._index = VectorIndex(os.path.join(folder, FOLDER), dim, model, system)
+        self._index = VectorIndex(dim)
+        # Earlier versions kept vectors there.
+        shutil.rmtree(os.path.join(folder, "vectors"), ignore_errors=True)
         self._queue = EmbedQueue()
         self._seen = 0
         """The highest chunk id handled so far; chunk ids increase and are never reused."""
@@ -143,11 +139,6 @@ class ProjectVectors:
 
     def keep(self, digests: Sequence[bytes], matrix: Floats) -> None:
         """Store the vectors of contents durably, except contents whose chunks were deleted meanwhile."""
-        self.take(digests, matrix)
-        self._index.save()
-
-    def take(self, digests: Sequence[bytes], matrix: Floats) -> None:
-        """Store vectors like `keep`, but leave writing the vector file to a later `keep` or `save`."""
         with self._reader() as reader:
             alive = reader.chunks.alive(digests)
         directed = have_direction(matrix)
@@ -155,10 +146,6 @@ class ProjectVectors:
         ids = self._store.put(self._model, [digests[row] for row in rows], matrix[rows])
         self._index.add(ids, matrix[rows])
         self._queue.forget(digests)
-
-    def save(self) -> None:
-        """Write the vector file if enough vectors were added since it was last written."""
-        self._index.save()
 
     def digests(self) -> list[bytes]:
         """Return the digests of the contents that have a vector in this project."""
@@ -205,10 +192,6 @@ class ProjectVectors:
             if len(hits) >= limit or len(nearest.ids) < size:
                 return VectorHits(tuple(hits[:limit]), self.pending)
             size *= 4
-
-    def close(self) -> None:
-        """Close the index, from any thread. Unsaved vectors are loaded from the embedding store next time."""
-        self._index.close()
 
     def _many_gone(self, before: _Size, now: _Size) -> bool:
         gone = before.gone_until(now)

@@ -19,7 +19,7 @@ import numpy as np
 from ..core.storage import DatabaseError, damage_raised, may_pass
 from ..core.system import System
 from .embeddings import EmbeddingStore
-from .exact import Floats, Halves, scores, stored_halves, unit
+from .exact import Floats, rounded_unit, scores, unit
 from .lazy_model import LazyModel
 from .messages import ScoreTexts, TextScores
 from .model import EmbeddingModel
@@ -33,7 +33,7 @@ MAX_BYTES = 64_000_000
 """Maximum bytes of that file, about 70,000 texts; above it the least recently used are deleted."""
 
 MAX_DOCUMENTS = 8_192
-"""Maximum number of document vectors cached in memory, 768 bytes each."""
+"""Maximum number of document vectors cached in memory, 1,536 bytes each."""
 
 MAX_QUERIES = 256
 """Maximum number of cached queries: each request repeats the earlier messages of its conversation."""
@@ -57,7 +57,7 @@ class TextScorer:
         self._store: EmbeddingStore | None = None
         self._distrusted = False
         """Whether the file was found damaged: it is then checked when it is next opened."""
-        self._documents: OrderedDict[bytes, Halves] = OrderedDict()
+        self._documents: OrderedDict[bytes, Floats] = OrderedDict()
         self._queries: OrderedDict[str, Floats] = OrderedDict()
         self._hurried = False
         self._threads = ThreadPoolExecutor(min(MAX_THREADS, os.cpu_count() or 1), "texts")
@@ -112,11 +112,11 @@ class TextScorer:
         missing = [digest for digest in missing if digest not in self._documents]
         embedded = self._embed(model, [(digest, texts[digest]) for digest in missing], deadline)
         # A text whose vector has no direction gets a zero vector: its score is 0, and it isn't stored.
-        nothing: Halves = np.zeros(model.dim, np.float16)
+        nothing: Floats = np.zeros(model.dim, np.float32)
         self._documents.update((digest, nothing) for digest, vector in embedded if vector is None)
         found = {digest: vector for digest, vector in embedded if vector is not None}
         if found:
-            matrix = stored_halves(np.stack(list(found.values())), model.dim)
+            matrix = rounded_unit(np.stack(list(found.values())), model.dim)
             self._documents.update(zip(found, matrix, strict=True))
             self._keep(model, list(found), matrix)
 
@@ -142,14 +142,13 @@ class TextScorer:
         except (DatabaseError, OSError) as error:
             self._do_without(error)
             return
-        matrix: Halves = stored.matrix.astype(np.float16)  # stored in 16 bits, so nothing is lost
-        self._documents.update(zip(stored.digests, matrix, strict=True))
+        self._documents.update(zip(stored.digests, stored.matrix, strict=True))
 
-    def _keep(self, model: EmbeddingModel, digests: Sequence[bytes], matrix: Halves) -> None:
+    def _keep(self, model: EmbeddingModel, digests: Sequence[bytes], matrix: Floats) -> None:
         try:
             with damage_raised():
                 store = self._opened()
-                store.put(model.key, digests, matrix.astype(np.float32))
+                store.put(model.key, digests, matrix)
                 store.prune(MAX_BYTES)
         except (DatabaseError, OSError) as error:
             self._do_without(error)
@@ -175,7 +174,7 @@ def _digest(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def _row(matrix: Halves | None, known: Iterable[int], count: int, query: Floats) -> tuple[float, ...]:
+def _row(matrix: Floats | None, known: Iterable[int], count: int, query: Floats) -> tuple[float, ...]:
     """Return for each document the highest cosine with a query's windows, 0 for one without a vector."""
     row = [0.0] * count
     if matrix is not None and len(query):
@@ -184,6 +183,6 @@ def _row(matrix: Halves | None, known: Iterable[int], count: int, query: Floats)
     return tuple(row)
 
 
-def _shrink(kept: OrderedDict[bytes, Halves] | OrderedDict[str, Floats], most: int) -> None:
+def _shrink(kept: OrderedDict[bytes, Floats] | OrderedDict[str, Floats], most: int) -> None:
     while len(kept) > most:
         kept.popitem(last=False)
