@@ -432,9 +432,8 @@ class _Way(Lister):
         """Return the rule for this reason, or "" if it isn't known."""
         part = within(folder, name)
         if reason == "excluded":
-            own = IgnoreRules(os.fsencode(pattern) for pattern in self._settings.exclude)
-            is_folder = os.path.isdir(os.path.join(self._root, part))
-            matches = own.match(os.fsencode(part), os.fsencode(name), is_folder)
+            own = IgnoreRules(self._settings.exclude)
+            matches = own.match(part, name, os.path.isdir(os.path.join(self._root, part)))
             return "scan.exclude" if matches else ".fovealignore"
         if reason != "ignored":
             return ""

@@ -40,7 +40,7 @@ class PathRules:
         """The domains for which git can't be used, with the reasons."""
         self._root = root
         self._system = system
-        self._exclude = IgnoreRules(os.fsencode(pattern) for pattern in exclude)
+        self._exclude = IgnoreRules(exclude)
         self._optional_names = optional_names
         self._plain = IgnoreTree(root, ".gitignore", system)
         self._foveal = IgnoreTree(root, ".fovealignore", system)
@@ -96,7 +96,7 @@ class PathRules:
         """Whether the settings or a .fovealignore leave out an entry, even if it is tracked."""
         if self._exclude:
             path = f"{folder}/{name}" if folder else name
-            if self._exclude.match(os.fsencode(path), os.fsencode(name), is_folder):
+            if self._exclude.match(path, name, is_folder):
                 return True
         return self._foveal.ignores(folder, name, is_folder)
 
