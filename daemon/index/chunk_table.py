@@ -153,14 +153,6 @@ class ChunkTable:
         row = self._db.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()
         return None if row is None else int(row[0])
 
-    def kinds_of_file(self, file_id: int) -> tuple[str, list[tuple[int, bytes, str]]]:
-        """Return a file's path and its chunks without their texts, in source order: id, digest and kind."""
-        row = self._db.execute("SELECT path FROM files WHERE id = ?", (file_id,)).fetchone()
-        found = self._db.execute(
-            "SELECT id, digest, kind FROM chunks WHERE file_id = ? ORDER BY id", (file_id,)
-        )
-        return "" if row is None else str(row[0]), found.fetchall()
-
     def of_file(self, file_id: int) -> list[ChunkText]:
         """Return a file's chunks with their texts, in source order; empty if the file was deleted.
 

@@ -358,7 +358,7 @@ class ProjectIndex:
         self.reading = ReadingQueue(
             self.files,
             FileReader(root, max_bytes, system),
-            ReadResults(command.show_files, self.suspects, targets, self.lexical_indexer),
+            ReadResults(command.show_files, self.suspects, targets),
             self.suspects,
             system,
             None

@@ -20,7 +20,6 @@ from ..privacy.secret_files import is_secret_file
 from ..project.tree import FileRecord
 from .crash_guard import CrashGuard
 from .indexed_files import ImportTargets, IndexedFiles
-from .lexical_indexer import LexicalIndexer
 from .reading import FileOpening, FileReader, FileToRead, Look, Read
 from .side_process import StartSideProcess, WorkAhead, available_cores
 from .store import FileContent
@@ -175,7 +174,7 @@ class ReadingQueue:
         batch = [path for path in self._next_batch(share, first) if path not in self._suspects]
         records = [self._files.known[path] for path in batch]
         self._readers.ask(
-            (asked_of(record, unread[record.path], words=True), record.stamp)
+            (asked_of(record, unread[record.path]), record.stamp)
             for record in records
             if self._results.left_alone(record) is None
         )
@@ -301,17 +300,13 @@ class ReadAhead(WorkAhead[str, Stamp]):
 class ReadResults:
     """Turns the results of reading, from any process, into the records of one project.
 
-    `show_files` are patterns of secret files that are indexed nevertheless. Search terms that come with a
-    result are offered to `lexing`.
+    `show_files` are patterns of secret files that are indexed nevertheless.
     """
 
-    def __init__(
-        self, show_files: Iterable[str], suspects: CrashGuard, targets: ImportTargets, lexing: LexicalIndexer
-    ) -> None:
+    def __init__(self, show_files: Iterable[str], suspects: CrashGuard, targets: ImportTargets) -> None:
         self._shown = tuple(map(compile_glob, show_files))
         self._suspects = suspects
         self._targets = targets
-        self._lexing = lexing
 
     def left_alone(self, record: FileRecord) -> FileRecord | None:
         """Return the new record of a file that must not be read, None for a file that may be read."""
@@ -341,17 +336,15 @@ class ReadResults:
                 return record
             return replace(record, lines=former.lines, symbols=former.symbols)
         record = replace(record, lines=contents.lines, symbols=len(contents.symbols))
-        if contents.terms is not None:
-            self._lexing.offer(record.path, contents.terms)
         imports = [self._targets.row(record, Import(*imported)) for imported in contents.imports]
         symbols = [Symbol(*symbol) for symbol in contents.symbols]
         return FileContent(record, symbols, imports, contents.text, contents.facts)
 
 
-def asked_of(record: FileRecord, former: FileRecord | None, *, words: bool = False) -> FileToRead:
+def asked_of(record: FileRecord, former: FileRecord | None) -> FileToRead:
     """Return the request to read a file; its answer has no contents if these still match `former`."""
     known = (former.digest, former.language) if former is not None else (b"", "")
-    return FileToRead(record.path, record.language, *known, words)
+    return FileToRead(record.path, record.language, *known)
 
 
 def _without_content(record: FileRecord) -> FileRecord:
