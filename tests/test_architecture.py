@@ -32,7 +32,6 @@ OWNERS = {
         "daemon/rules/tool_client.py",
         "hooks/mcp_server/server.py",
     },
-    "loguru": {"daemon/embedding/model.py"},
     "numpy": {"daemon/embedding/"},
     "py_rust_stemmers": {"daemon/index/terms.py"},
     "tantivy": {"daemon/index/lexical_reader.py", "daemon/index/lexical_indexer.py"},
