@@ -33,6 +33,9 @@ OWNERS = {
         "hooks/mcp_server/server.py",
     },
     "numpy": {"daemon/embedding/"},
+    # usearch must be loaded after onnxruntime, so its owner loads both.
+    "onnxruntime": {"daemon/embedding/vectors.py"},
+    "usearch": {"daemon/embedding/vectors.py"},
     "py_rust_stemmers": {"daemon/index/terms.py"},
     "tantivy": {"daemon/index/lexical_reader.py", "daemon/index/lexical_indexer.py"},
     "click": {"__main__.py", "cli/"},

@@ -27,7 +27,10 @@ from foveal.daemon.core.errors import FovealError, NotFound, StateError
 from foveal.daemon.core.quarantine import QuarantineLog
 from foveal.daemon.core.record_file import RecordFile
 from foveal.daemon.core.system import System
-from foveal.daemon.embedding.embeddings import EmbeddingStore
+from foveal.daemon.embedding import vectors
+from foveal.daemon.embedding.embeddings import EmbeddingStore, StoredVectors
+from foveal.daemon.embedding.unit_vectors import as_ids
+from foveal.daemon.embedding.vectors import VectorIndex
 from foveal.daemon.index.lexical_files import LexicalDamaged
 from foveal.daemon.index.lexical_indexer import LexicalDocument, LexicalWriter
 from foveal.daemon.index.lexical_reader import LexicalReader
@@ -329,12 +332,34 @@ def _read_lexical(folder: Path) -> Answers:
     return Answers({str(hit.chunk_id): hit.score for hit in found})
 
 
+vectors.RECENT_VECTORS = 64  # so that few vectors make a file
+
+
+def _make_vectors(folder: Path) -> None:
+    index = VectorIndex(str(folder), DIM, MODEL, SYSTEM)
+    chance = np.random.default_rng(2)
+    index.add(range(1, 301), chance.standard_normal((300, DIM), dtype=np.float32))
+    index.save()
+
+
+def _read_vectors(folder: Path) -> Answers:
+    before = set(os.listdir(folder))
+    index = VectorIndex(str(folder), DIM, MODEL, SYSTEM)
+    removed = before - set(os.listdir(folder))
+    index.sync(range(1, 301), lambda _: StoredVectors(as_ids([]), [], np.empty((0, DIM), np.float32)))
+    ids = index.ids().tolist()
+    near = index.search(np.ones((1, DIM), dtype=np.float32), 5) if ids else None
+    found = {str(one): "" for one in ids} | ({"near": str(near)} if near is not None else {})
+    return Answers(found, " ".join(sorted(removed)))
+
+
 KINDS: Mapping[str, Kind] = {
     "index": Kind(lambda _: None, _read_index, _add_to_index, derived=True, of_project=True),
     "scopes": Kind(_make_scopes, _read_scopes, _add_scope),
     "requests": Kind(lambda _: None, _read_requests),
     "embeddings": Kind(_make_embeddings, _read_embeddings, _add_embedding),
     "lexical": Kind(_make_lexical, _read_lexical, derived=True, of_project=True),
+    "vectors": Kind(_make_vectors, _read_vectors, derived=True, of_project=True),
     "pool": Kind(_make_pool, _read_pool, edited=True, of_project=True),
     "session": Kind(_make_session, _read_session, edited=True),
     "items": Kind(_make_items, _read_items, edited=True, of_project=True),

@@ -26,6 +26,7 @@ from ..core.state_folder import STATE_VERSION, VERSION_FILE, check_version
 from ..core.storage import SEAL, NewerDatabase, OtherVersion, check_database, open_reader
 from ..core.system import System
 from ..embedding import embeddings
+from ..embedding.vector_file import check_vector_file
 from ..index.lexical_files import check_files, read_listing
 from ..index.lexical_reader import check_format
 from ..index.store import check_index
@@ -254,8 +255,8 @@ _KINDS = (
     ),
     _Kind("projects/*/at_work", _check_nothing, derived=True, mends_itself=True),
     _Kind("projects/*/lexical", _check_lexical, derived=True, is_folder=True),
-    _Kind("projects/*/vectors-*.bin", _check_nothing, derived=True),  # of former versions, as is the folder
-    _Kind("projects/*/vectors", _check_nothing, derived=True, is_folder=True),
+    _Kind("projects/*/vectors-*.bin", lambda path, _: check_vector_file(path), derived=True),
+    _Kind("projects/*/vectors/vectors-*.bin", lambda path, _: check_vector_file(path), derived=True),
     _Kind("projects/*/cookies", lambda path, _: os.listdir(path), derived=True, is_folder=True),
     _Kind("projects/*/foveal.last.toml", _check_nothing),
     _Kind("config.last.toml", _check_nothing),
@@ -294,5 +295,5 @@ _TEMPORARY = (
 )  # fmt: skip
 
 _FOLDERS = ("projects", "sessions", "tools", "embeddings", "hook-spool", "projects/*", "sessions/*",
-            "embeddings/models")  # fmt: skip
+            "projects/*/vectors", "embeddings/models")  # fmt: skip
 """Folders whose files are checked."""

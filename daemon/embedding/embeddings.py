@@ -19,7 +19,7 @@ from ..core.storage import (
     transaction,
 )
 from ..core.system import System
-from .exact import Floats, Ids, as_ids, rounded_unit
+from .unit_vectors import Floats, Ids, as_ids, unit_halves
 
 log = logging.getLogger(__name__)
 
@@ -106,7 +106,7 @@ class EmbeddingStore:
             raise ValueError(f"{len(matrix)} vectors for {len(digests)} contents")
         if not digests:
             return as_ids([])
-        halves = rounded_unit(matrix, np.shape(matrix)[1]).astype(_HALF)
+        halves = unit_halves(matrix, np.shape(matrix)[1]).astype(_HALF)
         with self._lock, transaction(self._db):
             number = self._model_for(model, halves.shape[1])
             found = self._find(number, digests)

@@ -5,21 +5,22 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
-import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
+from ..core.system import System
 from ..index.chunk_table import ChunkText
 from ..index.store import Reader
 from .embed_queue import EmbedQueue
 from .embeddings import EmbeddingStore
-from .exact import Floats, Ids, as_ids
 from .messages import VectorHits
+from .unit_vectors import Floats, Ids, as_ids, have_direction
 from .vectors import Nearest, VectorIndex
+
+FOLDER = "vectors"
+"""Name of the folder with the vector index, inside a project's folder."""
 
 OVERFETCH = 1.5
 """Factor by which more hits are fetched than wanted, since some found contents are in no chunk any more."""
@@ -60,15 +61,15 @@ class ProjectVectors:
     the embeddings can't be read, and `OSError` if the folder or the disk fails.
     """
 
-    def __init__(self, root: str, folder: str, store: EmbeddingStore, model: str, dim: int) -> None:
+    def __init__(
+        self, root: str, folder: str, store: EmbeddingStore, model: str, dim: int, system: System
+    ) -> None:
         self.root = root
         self._folder = folder
         self._store = store
         self._model = model
         self.dim = dim
-        self._index = VectorIndex(dim)
-        # Earlier versions kept vectors there.
-        shutil.rmtree(os.path.join(folder, "vectors"), ignore_errors=True)
+        self._index = VectorIndex(os.path.join(folder, FOLDER), dim, model, system)
         self._queue = EmbedQueue()
         self._seen = 0
         """The highest chunk id handled so far; chunk ids increase and are never reused."""
@@ -146,6 +147,7 @@ class ProjectVectors:
         ids = self._store.put(self._model, [digests[row] for row in rows], matrix[rows])
         self._index.add(ids, matrix[rows])
         self._queue.forget(digests)
+        self._index.save(growing=bool(self._queue))
 
     def digests(self) -> list[bytes]:
         """Return the digests of the contents that have a vector in this project."""
@@ -270,15 +272,6 @@ class ProjectVectors:
                 yield reader
         finally:
             reader.close()
-
-
-def have_direction(matrix: Floats) -> NDArray[np.bool_]:
-    """Return for each vector (n, dim) whether it has a direction, that is, isn't zero.
-
-    A model may return a zero vector for a text; such a text can't be found.
-    """
-    found: NDArray[np.bool_] = np.linalg.norm(matrix, axis=1) > 0.5
-    return found
 
 
 PAGE = 20_000

@@ -19,11 +19,11 @@ import numpy as np
 from ..core.storage import DatabaseError, damage_raised, may_pass
 from ..core.system import System
 from .embeddings import EmbeddingStore
-from .exact import Floats, rounded_unit, scores, unit
 from .lazy_model import LazyModel
 from .messages import ScoreTexts, TextScores
 from .model import EmbeddingModel
-from .project_vectors import have_direction
+from .unit_vectors import Floats, Halves, have_direction, unit_halves
+from .vectors import cosines
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ MAX_BYTES = 64_000_000
 """Maximum bytes of that file, about 70,000 texts; above it the least recently used are deleted."""
 
 MAX_DOCUMENTS = 8_192
-"""Maximum number of document vectors cached in memory, 1,536 bytes each."""
+"""Maximum number of document vectors cached in memory, 768 bytes each."""
 
 MAX_QUERIES = 256
 """Maximum number of cached queries: each request repeats the earlier messages of its conversation."""
@@ -57,8 +57,8 @@ class TextScorer:
         self._store: EmbeddingStore | None = None
         self._distrusted = False
         """Whether the file was found damaged: it is then checked when it is next opened."""
-        self._documents: OrderedDict[bytes, Floats] = OrderedDict()
-        self._queries: OrderedDict[str, Floats] = OrderedDict()
+        self._documents: OrderedDict[bytes, Halves] = OrderedDict()
+        self._queries: OrderedDict[str, Halves] = OrderedDict()
         self._hurried = False
         self._threads = ThreadPoolExecutor(min(MAX_THREADS, os.cpu_count() or 1), "texts")
 
@@ -91,13 +91,12 @@ class TextScorer:
         if self._store is not None:
             self._store.close()
 
-    def _query(self, model: EmbeddingModel, text: str) -> Floats:
+    def _query(self, model: EmbeddingModel, text: str) -> Halves:
         """Return the vectors of a query's windows, (windows, dim), without those that have no direction."""
         vectors = self._queries.get(text)
         if vectors is None:
             found = model.embed_query(text)
-            found = found[have_direction(found)]
-            vectors = self._queries[text] = unit(found, model.dim) if len(found) else found
+            vectors = self._queries[text] = unit_halves(found[have_direction(found)], model.dim)
         self._queries.move_to_end(text)
         return vectors
 
@@ -112,11 +111,11 @@ class TextScorer:
         missing = [digest for digest in missing if digest not in self._documents]
         embedded = self._embed(model, [(digest, texts[digest]) for digest in missing], deadline)
         # A text whose vector has no direction gets a zero vector: its score is 0, and it isn't stored.
-        nothing: Floats = np.zeros(model.dim, np.float32)
+        nothing: Halves = np.zeros(model.dim, np.float16)
         self._documents.update((digest, nothing) for digest, vector in embedded if vector is None)
         found = {digest: vector for digest, vector in embedded if vector is not None}
         if found:
-            matrix = rounded_unit(np.stack(list(found.values())), model.dim)
+            matrix = unit_halves(np.stack(list(found.values())), model.dim)
             self._documents.update(zip(found, matrix, strict=True))
             self._keep(model, list(found), matrix)
 
@@ -142,13 +141,14 @@ class TextScorer:
         except (DatabaseError, OSError) as error:
             self._do_without(error)
             return
-        self._documents.update(zip(stored.digests, stored.matrix, strict=True))
+        matrix: Halves = stored.matrix.astype(np.float16)  # stored in 16 bits, so nothing is lost
+        self._documents.update(zip(stored.digests, matrix, strict=True))
 
-    def _keep(self, model: EmbeddingModel, digests: Sequence[bytes], matrix: Floats) -> None:
+    def _keep(self, model: EmbeddingModel, digests: Sequence[bytes], matrix: Halves) -> None:
         try:
             with damage_raised():
                 store = self._opened()
-                store.put(model.key, digests, matrix)
+                store.put(model.key, digests, matrix.astype(np.float32))
                 store.prune(MAX_BYTES)
         except (DatabaseError, OSError) as error:
             self._do_without(error)
@@ -174,15 +174,15 @@ def _digest(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def _row(matrix: Floats | None, known: Iterable[int], count: int, query: Floats) -> tuple[float, ...]:
+def _row(matrix: Halves | None, known: Iterable[int], count: int, query: Halves) -> tuple[float, ...]:
     """Return for each document the highest cosine with a query's windows, 0 for one without a vector."""
     row = [0.0] * count
     if matrix is not None and len(query):
-        for n, score in zip(known, scores(matrix, query).tolist(), strict=True):
+        for n, score in zip(known, cosines(matrix, query).tolist(), strict=True):
             row[n] = score
     return tuple(row)
 
 
-def _shrink(kept: OrderedDict[bytes, Floats] | OrderedDict[str, Floats], most: int) -> None:
+def _shrink(kept: OrderedDict[bytes, Halves] | OrderedDict[str, Halves], most: int) -> None:
     while len(kept) > most:
         kept.popitem(last=False)

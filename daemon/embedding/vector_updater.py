@@ -23,7 +23,6 @@ from ..index.chunk_table import ChunkText
 from ..index.chunks import embedded_text
 from ..index.store import FILE_NAME, Reader, check_index
 from .embeddings import EmbeddingStore
-from .exact import Floats, as_ids
 from .lazy_model import LazyModel
 from .messages import (
     DEFAULT_DIMENSIONS,
@@ -37,6 +36,7 @@ from .messages import (
 from .model import EmbeddingModel, model_key
 from .project_vectors import ProjectVectors
 from .sharing import LOOK_UP, SharedEmbeddings, Vectors
+from .unit_vectors import Floats, as_ids
 
 log = logging.getLogger(__name__)
 
@@ -251,7 +251,9 @@ class VectorUpdater:
         """Load the vectors of a project if needed, and look for added and deleted chunks."""
         if project.vectors is None and (dim := self._dim()) is not None:
             store = self._opened_store()
-            project.vectors = ProjectVectors(project.root, project.folder, store, self._key, dim)
+            project.vectors = ProjectVectors(
+                project.root, project.folder, store, self._key, dim, self._system
+            )
         if project.vectors is not None:
             self._run(project.vectors.refresh)
         project.stale = False

@@ -18,15 +18,17 @@ from foveal.daemon.core.system import System
 from foveal.daemon.index.store import Store
 
 FOLDERS = {"session": "sessions", "items": "projects/p", "pool": "projects/p",
-           "lexical": "projects/p", "embeddings": "embeddings"}  # fmt: skip
+           "lexical": "projects/p", "embeddings": "embeddings", "vectors": "projects/p/vectors"}  # fmt: skip
 
 
 @pytest.fixture
 def state(tmp_path: Path) -> Path:
-    for kind in ("session", "items", "trust", "scopes", "embeddings", "lexical", "pool"):
+    for kind in ("session", "items", "trust", "scopes", "embeddings", "lexical", "pool", "vectors"):
         folder = tmp_path / FOLDERS.get(kind, "")
         folder.mkdir(parents=True, exist_ok=True)
         KINDS[kind].make(folder)
+    (vectors,) = (tmp_path / "projects/p/vectors").glob("*.bin")
+    vectors.rename(vectors.with_name("vectors-1.bin"))
     bring_up(str(tmp_path), System(), STATE_VERSION, MIGRATIONS)
     return tmp_path
 
@@ -40,6 +42,7 @@ DAMAGED = {
     "approvals.json": b"[]",
     "sessions/one/meta.json": b"",
     "projects/p/items.json": b"\xff",
+    "projects/p/vectors/vectors-1.bin": b"no vectors",
     "scopes.sqlite": b"no database" * 100,
     "embeddings/embeddings.sqlite": b"SQLite format 3\0" + b"x" * 5000,
 }
@@ -63,7 +66,7 @@ def test_damaged_files_are_reported_and_quarantined(state: Path) -> None:
     damaged = {path: one for path, one in found(state).items() if one.condition == "damaged"}
     assert set(damaged) == {*DAMAGED, "projects/p/lexical"}
     assert {path for path, one in damaged.items() if one.derived} == {
-        "projects/p/lexical", "embeddings/embeddings.sqlite",
+        "projects/p/lexical", "projects/p/vectors/vectors-1.bin", "embeddings/embeddings.sqlite",
     }  # fmt: skip
     for path, finding in damaged.items():
         assert finding.text

@@ -33,7 +33,7 @@ with ensure_daemon(None, os.environ, 60.0) as client:
 """
 
 HEAVY = (
-    *("aiohttp", "fastembed", "mcp", "tree_sitter", "jinja2", "tantivy", "watchfiles", "uvloop"),
+    *("aiohttp", "fastembed", "mcp", "tree_sitter", "jinja2", "usearch", "tantivy", "watchfiles", "uvloop"),
     *("numpy", "onnx", "onnxruntime"),
 )
 
@@ -482,7 +482,7 @@ def test_a_daemon_at_work_has_loaded_no_model_and_no_server(daemon: DaemonProces
     daemon.call("Query", cwd=str(shop), query="who calls login?")
     loaded = {part for one in psutil.Process(daemon.pid).memory_maps() for part in Path(one.path).parts}
     assert "msgpack" in loaded, "else it isn't known what is loaded"
-    assert not {"aiohttp", "numpy", "onnx", "onnxruntime", "tree_sitter", "watchfiles"} & loaded
+    assert not {"aiohttp", "numpy", "onnx", "onnxruntime", "tree_sitter", "usearch", "watchfiles"} & loaded
 
 
 def start_faces(daemon: DaemonProcess) -> None:

@@ -14,8 +14,8 @@ from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding import project_vectors as vectors_file
 from foveal.daemon.embedding.embeddings import EmbeddingStore
-from foveal.daemon.embedding.exact import Floats
 from foveal.daemon.embedding.project_vectors import ProjectVectors
+from foveal.daemon.embedding.unit_vectors import Floats
 from foveal.daemon.index.chunk_table import ChunkText
 from foveal.daemon.index.chunks import Chunk
 from foveal.daemon.index.store import FILE_NAME, Store
@@ -46,7 +46,7 @@ class Bench:
         self.embedded: list[bytes] = []
 
     def opened(self) -> ProjectVectors:
-        return ProjectVectors("/p", str(self.folder / "index"), self.embeddings, MODEL, DIM)
+        return ProjectVectors("/p", str(self.folder / "index"), self.embeddings, MODEL, DIM, System())
 
     def embed(self, batches: int = 1_000, size: int = 4) -> None:
         """Embed what waits."""
@@ -100,7 +100,7 @@ def test_all_contents_get_a_vector_once(bench: Bench) -> None:
 
 
 def test_without_an_index_it_says_so(bench: Bench, tmp_path: Path) -> None:
-    none = ProjectVectors("/p", str(tmp_path / "none"), bench.embeddings, MODEL, DIM)
+    none = ProjectVectors("/p", str(tmp_path / "none"), bench.embeddings, MODEL, DIM, System())
     for ask in (none.refresh, lambda: none.prefer(["a.py"])):
         with pytest.raises(DatabaseError):
             ask()
@@ -130,10 +130,7 @@ def test_a_content_that_is_known_is_never_embedded_again(bench: Bench, how: str)
             put(bench.store, "a.py", [chunk("new"), *mine])
             put(bench.store, "a.py", mine)
         case _:
-            left_over = bench.folder / "index" / "vectors"  # by an earlier version
-            left_over.mkdir()
             bench.vectors = bench.opened()
-            assert not left_over.exists()
     bench.ready()
     assert bench.embedded == []
     assert bench.state() == (6, 0)
