@@ -101,21 +101,6 @@ class IndexedFiles:
             TreeDelta(self._root, generation, changes.upserted, tuple(removed), links_changed=bool(importers))
         )
 
-    def put_looks(self, records: Sequence[FileRecord]) -> None:
-        """Write those records of examined files that differ from the known ones."""
-        changed = [record for record in records if record != self.known[record.path]]
-        if not changed:
-            return
-        for record in changed:
-            self.known[record.path] = record
-            if record.skipped:
-                self.unread.pop(record.path)
-        with self._store.transaction() as generation:
-            self._linking.contents_lost([record.path for record in changed if record.skipped])
-            self._store.put_records(changed)
-        self._announce(TreeDelta(self._root, generation, tuple(changed)))
-        self._progress.report()
-
     def put_read(self, outcomes: Sequence[FileContent | FileRecord]) -> None:
         """Write the results of reading files, after the caller has removed these from `unread`."""
         if not outcomes:

@@ -57,7 +57,7 @@ class Contents(NamedTuple):
     facts: StoredFacts | None
 
 
-class Look(NamedTuple):
+class FileDigest(NamedTuple):
     """The properties of a file's bytes that are known before they are parsed.
 
     `stamp` is size, mtime, ctime and inode, None if the file is missing or can't be read. `skipped` is the
@@ -75,7 +75,7 @@ class Look(NamedTuple):
 class Read(NamedTuple):
     """The result of reading a file; `contents` is None if they haven't changed."""
 
-    look: Look
+    look: FileDigest
     contents: Contents | None
     problem: str = ""
     """A message that says why the file can't be read, else empty."""
@@ -89,10 +89,6 @@ class FileReader:
         self._max_bytes = max_bytes
         self._system = system
 
-    def look(self, asked: FileToRead) -> Look:
-        """Read a file's bytes and return their properties without parsing them."""
-        return self._bytes(asked)[0]
-
     def read(self, asked: FileToRead) -> Read:
         """Read and parse a file, unless its content is the known one."""
         look, data, problem = self._bytes(asked)
@@ -101,17 +97,17 @@ class FileReader:
             return Read(look, None, problem)
         return Read(look, contents_of(look.path, data, look.language))
 
-    def _bytes(self, asked: FileToRead) -> tuple[Look, bytes, str]:
+    def _bytes(self, asked: FileToRead) -> tuple[FileDigest, bytes, str]:
         # Taken before the read, because a write during the read may leave the file's mtime unchanged.
         now = self._system.time_ns()
         try:
             data, status = self._system.read(os.path.join(self._root, asked.path), self._max_bytes + 1)
         except FileNotFoundError:
-            return Look(asked.path, "gone"), b"", ""
+            return FileDigest(asked.path, "gone"), b"", ""
         except OSError as error:
-            return Look(asked.path, "unreadable"), b"", str(error)
+            return FileDigest(asked.path, "unreadable"), b"", str(error)
         stamp = stamp_of(status)
-        look = Look(
+        look = FileDigest(
             asked.path,
             "too_large" if len(data) > self._max_bytes else classify_content(data),
             (stamp.size, stamp.mtime_ns, stamp.ctime_ns, stamp.inode),

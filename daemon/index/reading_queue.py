@@ -20,17 +20,13 @@ from ..privacy.secret_files import is_secret_file
 from ..project.tree import FileRecord
 from .crash_guard import CrashGuard
 from .indexed_files import ImportTargets, IndexedFiles
-from .reading import FileOpening, FileReader, FileToRead, Look, Read
+from .reading import FileDigest, FileOpening, FileReader, FileToRead, Read
 from .side_process import StartSideProcess, WorkAhead, available_cores
 from .store import FileContent
 
 log = logging.getLogger(__name__)
 
 STEP_FILES = 256
-
-LOOK_FROM = 512
-"""Minimum number of unread files for a first pass that only hashes them, 0.1 ms each, so that all hashes are
-known long before the last file is parsed. Fewer files are read and parsed in two seconds."""
 
 AHEAD_FROM = 64
 """Minimum number of unread files for side processes; fewer would be read before one has started (0.3 s)."""
@@ -76,27 +72,6 @@ class ReadingQueue:
         """Whether enough files wait to have side processes read too."""
         return len(self._files.unread) >= AHEAD_FROM
 
-    def look(self, seconds: float) -> Iterator[None]:
-        """Hash the unread files, if there are many, in steps of `seconds`, before any file is parsed.
-
-        To save memory the bytes aren't kept: parsing reads them again, from the system's cache.
-        """
-        unread, known = self._files.unread, self._files.known
-        if len(unread) < LOOK_FROM:
-            return
-        self._ask_ahead()
-        waiting = deque(unread)
-        while waiting:
-            deadline = self._system.monotonic() + seconds
-            records: list[FileRecord] = []
-            while waiting and self._system.monotonic() < deadline:
-                path = waiting.popleft()
-                record = known[path] if path in unread else None
-                if record is not None and not (record.hashed or record.digest):
-                    records.append(self._look_at(record))
-            self._files.put_looks(records)
-            yield
-
     def read(self, paths: Sequence[str], seconds: float | None = None) -> None:
         """Read the unread files `paths`, write their contents and announce them; with `seconds`, as many as
         can be read in that time."""
@@ -135,12 +110,6 @@ class ReadingQueue:
         among = unread if first is None else first
         batch = list(islice((path for path in among if path not in away), count))
         return [path for path in batch if path not in self._suspects] or batch[:1]
-
-    def _look_at(self, record: FileRecord) -> FileRecord:
-        left_alone = self._results.left_alone(record)
-        if left_alone is not None:
-            return left_alone
-        return self._results.looked_at(record, self._reader.look(asked_of(record, None)))
 
     def _read(self, paths: Sequence[str], seconds: float | None) -> None:
         deadline = None if seconds is None else self._system.monotonic() + seconds
@@ -316,10 +285,6 @@ class ReadResults:
             return replace(_without_content(record), skipped="quarantined")
         return None
 
-    def looked_at(self, record: FileRecord, look: Look) -> FileRecord:
-        """Return a file's record with the hash of its content, or the reason why it isn't indexed."""
-        return replace(_looked_at(record, look), hashed=look.digest, digest=b"")
-
     def read(self, record: FileRecord, former: FileRecord | None, read: Read) -> FileContent | FileRecord:
         """Return a file's new record, together with its contents if they have changed.
 
@@ -349,10 +314,10 @@ def asked_of(record: FileRecord, former: FileRecord | None) -> FileToRead:
 
 def _without_content(record: FileRecord) -> FileRecord:
     """Return a file's record without its digest, so that the next read counts as new content."""
-    return replace(record, digest=b"", hashed=b"", skipped="", lines=0, symbols=0)
+    return replace(record, digest=b"", skipped="", lines=0, symbols=0)
 
 
-def _looked_at(record: FileRecord, look: Look) -> FileRecord:
+def _looked_at(record: FileRecord, look: FileDigest) -> FileRecord:
     """Return a file's record with the properties from a look at its bytes; unchanged for a missing file."""
     if look.skipped == "gone":
         return record

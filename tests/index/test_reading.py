@@ -48,4 +48,4 @@ def test_files_that_are_not_indexed_have_a_reason(reader: FileReader, name: str,
 
 
 def test_a_language_is_known_by_the_first_line_too(reader: FileReader) -> None:
-    assert reader.look(FileToRead("tool", "")).language == "bash"
+    assert reader.read(FileToRead("tool", "")).look.language == "bash"

@@ -372,7 +372,7 @@ def test_damage_met_at_work_rebuilds_one_index_and_leaves_the_others_alone(
         "UPDATE files SET size = 'large' WHERE id = 2",
         "UPDATE meta SET value = 'many' WHERE key = 'generation'",
         "DELETE FROM meta",
-        "ALTER TABLE files RENAME COLUMN hashed TO hushed",
+        "ALTER TABLE files RENAME COLUMN racy TO rash",
     ],
 )
 def test_an_index_with_a_damaged_row_is_built_anew_when_it_is_opened(
