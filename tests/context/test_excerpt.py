@@ -27,8 +27,8 @@ def source_of(text: str) -> FileSource:
     return FileSource(
         "a.py",
         text,
-        language,
-        parse_source(text.encode(), language).symbols,
+        "python",
+        parse_source(text.encode(), "python").symbols,
     )
 
 
