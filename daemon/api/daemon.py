@@ -9,45 +9,28 @@ import asyncio
 import os
 import time
 from collections.abc import Callable
-from typing import Annotated, Any, Protocol
+from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
 
+from ...ipc.connection import Connection
 from ...ipc.version import __version__
 from ..access.dashboard import CODE_S, LOOPBACK, Admission, Dashboard
 from ..config.source import editor_template
 from ..core.errors import InvalidRequest, Unsupported
 from ..core.events import TOPICS, Sink
-from ..core.metric_history import (
-    HistogramStatistics,
-    MetricSamples,
-    MetricsStatistics,
-    Period,
-    Quantiles,
-    Sample,
-)
+from ..core.metric_history import Histogram, Metrics, MetricSamples, Period, Quantiles, Sample
 from ..core.parameters import Texts
 from ..core.system import resident_bytes
 from ..engine.engine import Engine
 from .events import filtered
 from .marks import Plain, Text
-from .method import AgentRequest, DaemonRequest, MethodRequest, method, reply_of
+from .method import AgentRequest, DaemonRequest, MethodRequest, WireMap, method, reply_of
 from .projects import ProjectReply, project_reply
 
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 TOPIC_LIST = f"a list of topics, of which there are {', '.join(sorted(TOPICS))}"
-
-
-class Subscriber(Protocol):
-    """The connection of a client that receives events."""
-
-    @property
-    def publish(self) -> Sink:
-        """Return the sink for events."""
-
-    def when_lost(self, callback: Callable[[Any], None]) -> None:
-        """Call back with the connection when it is lost."""
 
 
 class PingRequest(MethodRequest, frozen=True):
@@ -119,36 +102,6 @@ class IndexFigures(Struct, frozen=True):
     chunks_pending: Plain[int]
 
 
-class SampleReply(Struct, frozen=True):
-    """The activity since the previous sample."""
-
-    at: Plain[str]
-    seconds: Plain[float]
-    requests: Plain[int]
-    errors: Plain[int]
-    contexts: Plain[int]
-    cached: Plain[int]
-    tokens: Plain[int]
-    tokens_before: Plain[int]
-    tokens_by_agent: Plain[dict[str, int]]
-    context_ms: Plain[dict[str, float | None]]
-    all_ms: Plain[dict[str, float | None]]
-    methods: Plain[dict[str, dict[str, float | None]]]
-    files_pending: Plain[int]
-    chunks_pending: Plain[int]
-    memory_bytes: Plain[dict[str, int | None]]
-    scopes: Plain[int]
-    subscribers: Plain[int]
-
-
-class HistoryReply(Struct, frozen=True):
-    """The samples of a period, the oldest first."""
-
-    period: Plain[str]
-    step_s: Plain[float]
-    samples: list[SampleReply]
-
-
 class MetricsReply(Struct, frozen=True):
     uptime_s: Plain[float]
     methods: Plain[dict[str, dict[str, object]]]
@@ -205,7 +158,7 @@ class DaemonMethods:
         )
 
     @method("Subscribe", policy="own", access="read")
-    def subscribe(self, request: SubscribeRequest, connection: Subscriber) -> SubscribeReply:
+    def subscribe(self, request: SubscribeRequest, connection: Connection) -> SubscribeReply:
         """Send events of these topics from now on, as notifications `[2, "event", [{topic, at, data}]]`."""
         topics = request.topics
         unknown = [topic for topic in topics if topic not in TOPICS]
@@ -214,7 +167,8 @@ class DaemonMethods:
             raise InvalidRequest(
                 f"topics has the unknown topic {unknown[0]!r:.80}; known are {known}", "topics"
             )
-        sink, agent, permissions = connection.publish, request.agent, self._engine.permissions
+        agent, permissions = request.agent, self._engine.permissions
+        sink: Sink = connection.publish
         if agent.is_named:
             permissions.require_by_user(agent)
             sink = filtered(sink, agent, permissions)
@@ -237,9 +191,9 @@ class DaemonMethods:
         if request.history is not None:
             # In a thread: the maps of 360 samples take 10 ms.
             samples = self._engine.history.history(request.history)
-            history = await asyncio.to_thread(lambda: to_builtins(history_reply(samples)))
+            history = await asyncio.to_thread(history_map, samples)
         engine, gauges = self._engine, self._engine.gauges()
-        statistics = engine.metrics.statistics()
+        statistics = engine.metrics
         return MetricsReply(
             uptime_s=self._uptime_s,
             methods=method_figures(statistics),
@@ -256,18 +210,18 @@ class DaemonMethods:
         return round(time.monotonic() - self._started, 3)
 
 
-def method_figures(statistics: MetricsStatistics) -> dict[str, dict[str, object]]:
+def method_figures(statistics: Metrics) -> dict[str, dict[str, object]]:
     """Return latencies and errors by method."""
     errors: dict[str, dict[str, int]] = {}
     for (name, code), count in sorted(statistics.errors.items()):
         errors.setdefault(name, {})[code] = count
     return {
         name: {**_histogram(histogram, "_ms"), "errors": errors.pop(name, {})}
-        for name, histogram in statistics.latency_ms.items()
+        for name, histogram in sorted(statistics.latency_ms.items())
     }
 
 
-def context_figures(statistics: MetricsStatistics) -> ContextTotals:
+def context_figures(statistics: Metrics) -> ContextTotals:
     """Return the number of contexts and their total tokens."""
     return reply_of(
         ContextTotals,
@@ -276,45 +230,41 @@ def context_figures(statistics: MetricsStatistics) -> ContextTotals:
         cached=statistics.contexts_cached,
         partial=statistics.contexts_partial,
         late=statistics.contexts_late,
-        late_hour=statistics.contexts_late_hour,
+        late_hour=statistics.late_in_hour(),
         cache_hit_rate=_rounded(statistics.cache_hit_rate),
         compression_ratio=_rounded(statistics.compression_ratio),
         tokens=_histogram(statistics.context_tokens, ""),
-        tokens_by_type=dict(statistics.tokens_by_type),
+        tokens_by_type=dict(sorted(statistics.tokens_by_type.items())),
         tokens_by_agent=dict(statistics.tokens_by_agent),
     )
 
 
-def history_reply(history: MetricSamples) -> HistoryReply:
+def history_map(history: MetricSamples) -> WireMap:
     """Return the samples of a period in the form of the wire."""
-    return HistoryReply(history.period, history.step_s, [_sample(sample) for sample in history.samples])
+    return {**to_builtins(history), "samples": [_sample(sample) for sample in history.samples]}
 
 
-def _sample(sample: Sample) -> SampleReply:
-    gauges = sample.gauges
-    return reply_of(
-        SampleReply,
-        sample,
-        tokens_by_agent=dict(sample.tokens_by_agent),
-        context_ms=_quantiles(sample.context),
-        all_ms=_quantiles(sample.all),
-        methods={
-            name: {"count": count, "p50_ms": _rounded(each.p50), "p95_ms": _rounded(each.p95)}
-            for name, (count, each) in sample.methods.items()
-        },
-        files_pending=gauges.files_pending,
-        chunks_pending=gauges.chunks_pending,
-        memory_bytes=dict(gauges.memory_bytes),
-        scopes=gauges.scopes,
-        subscribers=gauges.subscribers,
-    )
+def _sample(sample: Sample) -> dict[str, object]:
+    found: dict[str, object] = to_builtins(sample)
+    for name in ("context", "all", "gauges"):
+        del found[name]
+    methods = {
+        name: {"count": count, "p50_ms": _rounded(each.p50), "p95_ms": _rounded(each.p95)}
+        for name, (count, each) in sample.methods.items()
+    }
+    latencies = {
+        "context_ms": _quantiles(sample.context),
+        "all_ms": _quantiles(sample.all),
+        "methods": methods,
+    }
+    return {**found, **latencies, **to_builtins(sample.gauges)}
 
 
 def _quantiles(found: Quantiles) -> dict[str, float | None]:
     return {"p50": _rounded(found.p50), "p95": _rounded(found.p95), "p99": _rounded(found.p99)}
 
 
-def _histogram(histogram: HistogramStatistics, unit: str) -> dict[str, object]:
+def _histogram(histogram: Histogram, unit: str) -> dict[str, object]:
     quantiles = {f"{name}{unit}": _rounded(histogram.quantile(share)) for name, share in QUANTILES.items()}
     return {
         "count": histogram.count,

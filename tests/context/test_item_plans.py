@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from foveal.daemon.config.item_selection import parse_selection
-from foveal.daemon.config.settings import ProjectConfig, SelectionConfig
+from foveal.daemon.config.settings import ProjectConfig
 from foveal.daemon.context.item_plans import MISSING_MAX, plan_items, profiles_for, selection_of
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.rules.agent_items import AgentItems
@@ -58,7 +57,7 @@ def known() -> AgentItems:
 
 
 def session(*names: str, removed: tuple[str, ...] = ()) -> Session:
-    items = tuple(IncludedItem(rule(name), "manual" if name == "m" else "always") for name in names)
+    items = tuple(IncludedItem.of(rule(name), "manual" if name == "m" else "always") for name in names)
     context = {"files": ("/p/a.py",)}
     return Session("s", "/p", "", items=items, removed=tuple(map(rule, removed)), context=context)
 
@@ -107,9 +106,9 @@ async def test_without_a_prompt_nothing_is_searched() -> None:
 
 async def test_current_modes_count_except_for_items_added_by_hand() -> None:
     """Each item came into the session as `always`, or never did, and has another mode by now."""
-    by_hand = replace(session("a"), items=tuple(IncludedItem(rule(name), "manual") for name in MODES))
+    by_hand = replace(session("a"), items=tuple(IncludedItem.of(rule(name), "manual") for name in MODES))
     assert told(await planned(Search(), by_hand)) == dict.fromkeys(MODES, ("manual", None))
-    on_its_own = replace(by_hand, items=tuple(IncludedItem(rule(name), "always") for name in MODES))
+    on_its_own = replace(by_hand, items=tuple(IncludedItem.of(rule(name), "always") for name in MODES))
     for one in (on_its_own, replace(by_hand, items=())):
         assert told(await planned(Search(), one)) == {
             "a": ("always", None),
@@ -149,23 +148,3 @@ async def test_missing_items_are_reported_up_to_a_limit() -> None:
 
 async def test_failed_search_is_reported() -> None:
     assert (await planned(Search("slow"), None)).degraded == ("slow",)
-
-
-def test_the_levels_of_settings() -> None:
-    selection = SelectionConfig(
-        user=parse_selection({"top_n": 1}),
-        project=parse_selection({"top_n": 2}),
-        user_agents={"a": parse_selection({"top_n": 4})},
-        project_agents={"a": parse_selection({"top_n": 3}), "b": parse_selection({"top_n": 5})},
-    )
-    config = ProjectConfig(selection=selection)
-
-    def check(agent: str, one: Session | None, expected: int) -> None:
-        profile = profiles_for(config, agent, selection_of(one)[0]).rules
-        assert profile is not None
-        assert profile.top_n == expected
-
-    check("", None, 2)
-    check("a", None, 4)
-    check("b", None, 5)
-    check("a", Session("s", "/p", "", selection={"top_n": 6}), 6)
