@@ -229,16 +229,8 @@ class CompressionService:
         made = False
         try:
             for document in wanted:
-                work = partial(
-                    model.compress,
-                    document.text,
-                    document.path,
-                    document.words,
-                    document.characters,
-                    document.symbols,
-                    document.names,
-                )
-                made |= bool((await asyncio.to_thread(work)).model)
+                work = asyncio.to_thread(model.compress, *structs.astuple(document))
+                made |= bool((await work).model)
         finally:
             self._asked.difference_update(
                 (project.root, document.path, document.characters) for document in wanted
