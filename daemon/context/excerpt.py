@@ -48,7 +48,14 @@ def shorten_definition(
     lines = source.lines[before : symbol.end_line]
     # Blank lines replace what is above the definition, so that its lines keep their numbers.
     text = "\n" * before + "\n".join(lines)
-    inside = (*head, *(item for item in source.symbols if _holds(symbol, item)))
+    inside = (
+        *head,
+        *(
+            item
+            for item in source.symbols
+            if symbol.start_line <= item.start_line <= item.end_line <= symbol.end_line
+        ),
+    )
     room = min(characters, len(text) - 1)  # a text that fits would be returned without line numbers
     found = compress(text, source.path, sorted(words), room, inside)
     shown = found.text.split("\n")
@@ -65,10 +72,6 @@ def shorten_text(text: str, path: str, words: Iterable[str], characters: int) ->
 def is_document(source: FileSource) -> bool:
     """Whether a file is prose, data or a log, and not code."""
     return kind_of(source.path, source.text, bool(source.symbols)) != "code"
-
-
-def _holds(outer: Symbol, inner: Symbol) -> bool:
-    return outer.start_line <= inner.start_line <= inner.end_line <= outer.end_line
 
 
 def left_out_note(count: int, what: str) -> str:

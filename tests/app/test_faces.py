@@ -172,12 +172,11 @@ async def test_a_process_that_fails_is_logged_and_started_again(path: str) -> No
     marker = f"{os.path.dirname(path)}/failed"
     script = f"""
         if [ -e {marker} ]; then exec "$@"; fi
-        touch {marker}; echo "no luck today" >&2; exit 3
+        touch {marker}; exit 3
     """
     argv = ("/bin/sh", "-c", script, "sh", *FACES)
     async with daemon(path), starting(path, argv, restart_pause_s=0) as log:
         assert (await ask(path))["pid"] == os.getpid()
-        assert log.count("output of the faces process: no luck today") == 1
         assert log.count("ended with code 3") == 1
         assert log.count("starts (pid") == 2
 
@@ -191,11 +190,9 @@ async def test_a_process_that_cannot_be_started_harms_nothing(path: str) -> None
 
 
 @on_both_loops
-async def test_a_process_that_says_much_and_does_not_end_is_killed(
-    path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_process_that_does_not_end_is_killed(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("foveal.daemon.app.faces.STOP_S", 0.2)
-    argv = ("/bin/sh", "-c", "trap '' TERM; while :; do echo much; done >&2", "sh")
+    argv = ("/bin/sh", "-c", "trap '' TERM; while :; do :; done", "sh")
     async with daemon(path), starting(path, argv) as log:
         knock(path)
-        await log.until("output of the faces process: much", 20)
+        await log.until("starts (pid")

@@ -225,22 +225,6 @@ def test_a_prompt_of_five_megabytes(shared_daemon: DaemonProcess, root: str, wor
     assert reply["elapsed_ms"] < 1_500
 
 
-@pytest.mark.parametrize("max_tokens", [0, -1, -(2**63), 2**64 - 1])
-def test_max_tokens_out_of_range(shared_daemon: DaemonProcess, root: str, max_tokens: int) -> None:
-    before = len(shared_daemon.call("ListScopes", cwd=root)["scopes"])
-    check_invalid(
-        shared_daemon,
-        "GetContext",
-        "max_tokens",
-        "max_tokens must be from 1 to",
-        cwd=root,
-        focus_paths=["README.md"],
-        max_tokens=max_tokens,
-    )
-    after = shared_daemon.call("ListScopes", cwd=root)["scopes"]
-    assert len(after) == before, "a request that can't be used leaves no scope behind"
-
-
 # Of which type
 
 

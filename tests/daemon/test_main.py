@@ -147,19 +147,6 @@ def test_ctrl_c_ends_quietly_with_130(environ: dict[str, str]) -> None:
     assert (child.returncode, output, errors) == (130, "", "")
 
 
-def test_output_that_can_not_be_written_is_an_error(environ: dict[str, str]) -> None:
-    if not os.path.exists("/dev/full"):
-        pytest.skip("this system has no /dev/full")
-    write_log(environ, "line\n")
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "foveal", "logs"],
-            check=False, env=environ, stdout=full, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT_S,
-        )  # fmt: skip
-    assert done.returncode == 1
-    assert done.stderr == "error: the output can't be written: No space left on device\n"
-
-
 def test_output_is_utf_8_in_a_pipe_whatever_the_locale(environ: dict[str, str]) -> None:
     write_log(environ, "naïve ✓\n")
     assert run(environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, "logs") == (

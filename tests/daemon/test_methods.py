@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import DEADLINE_S, DaemonProcess, next_event, write_files
+from tests.conftest import DEADLINE_S, DaemonProcess, next_event
 
 PAGES = ("protocol.md", "methods.md", "protocol-requests.md", "protocol-records.md")
 PROTOCOL = "\n".join(
@@ -217,34 +217,6 @@ def test_context_fields(shared_daemon: DaemonProcess, ready_shop: str) -> None:
         assert {"id", "type", "layer", "weight", "tokens", "compressed", "source"} <= set(one)
         assert 0 <= one["weight"] <= 1
     assert reply["items"] == [{"type": "rule", "name": "CLAUDE.md", "include_mode": "always"}]
-
-
-def test_context_reads_as_promised(shared_daemon: DaemonProcess, ready_shop: str) -> None:
-    context = shared_daemon.call("GetContext", cwd=ready_shop, focus_paths=["src/shop/auth.py"])["context"]
-    source = (Path(ready_shop) / "src/shop/auth.py").read_text()
-    focus = section(context, "Focus Area")
-    assert f"```python\n{source}```\n" in focus, "the focus file in full"
-    assert "`src/shop/sessions.py` (imported by `src/shop/auth.py`)" in focus
-    assert "def touch(self) -> None:" in focus
-    assert "# Move the end of the session." in focus, "signatures with their documentation"
-    assert "self.user = user" not in context, "and without their bodies"
-    structure = section(context, "Project Structure")
-    assert "auth.py" not in structure, "the map leaves out what is in focus"
-    assert "app.ts  money.ts" in structure
-    assert "Use the repository's logger." in section(context, "Rules")
-
-
-def test_empty_sections_are_left_out(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
-    root = write_files(tmp_path / "bare", {"a.py": "x = 1\n"})
-    shared_daemon.open_ready(root)
-    reply = shared_daemon.call("GetContext", cwd=str(root))
-    assert re.findall(r"^## (.*)$", reply["context"], re.MULTILINE) == ["Project", "Project Structure"]
-    assert shared_daemon.call("GetContext", cwd=str(root), focus_paths=["a.py"], constraints=["Be brief."])[
-        "context"
-    ] == (
-        "# PROJECT CONTEXT\n\n## Project\n\n- bare\n- languages: python 100%\n\n## Constraints\n\n- Be brief.\n\n"
-        "## Focus Area\n\n### `a.py` (1 line)\n\n```python\nx = 1\n```\n"
-    )
 
 
 def test_formats(shared_daemon: DaemonProcess, ready_shop: str) -> None:
@@ -475,32 +447,7 @@ def test_events(shared_daemon: DaemonProcess, ready_shop: str) -> None:
         check("scope.released", scope_id=scope_id, evicted=False)
 
 
-def test_subscribe_replaces_the_topics(shared_daemon: DaemonProcess, ready_shop: str) -> None:
-    with shared_daemon.subscribed("scope.created", "scope.released") as client:
-        client.call("Subscribe", {"topics": ["scope.released"]}, DEADLINE_S)
-        created = client.call("GetContext", {"cwd": ready_shop, "session_id": "quiet"}, DEADLINE_S)
-        client.call("ReleaseScope", {"scope_id": created["scope_id"]}, DEADLINE_S)
-        first = next(client.events(DEADLINE_S))
-    assert (first["topic"], first["data"]["scope_id"]) == ("scope.released", created["scope_id"])
-
-
 # Rules, constraints, settings
-
-
-def test_a_changed_rule_shows_in_the_next_call(shared_daemon: DaemonProcess, ready_shop: str) -> None:
-    def rules() -> str:
-        return section(shared_daemon.call("GetContext", cwd=ready_shop)["context"], "Rules")
-
-    assert "repository's logger" in rules()
-    (Path(ready_shop) / "CLAUDE.md").write_text("Never log.\n")
-    assert "Never log." in rules()
-    with shared_daemon.subscribed("project.changed") as events:
-        (Path(ready_shop) / "CLAUDE.md").unlink()
-        (Path(ready_shop) / "AGENTS.md").write_text("Log twice.\n")
-        next_event(events, "project.changed", project=ready_shop)
-    context = shared_daemon.call("GetContext", cwd=ready_shop, fresh="tree")["context"]
-    assert "Log twice." in section(context, "Rules")
-    assert "Never log." not in context
 
 
 def test_foveal_toml_takes_effect(shared_daemon: DaemonProcess, ready_shop: str) -> None:
