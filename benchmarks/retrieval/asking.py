@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-from foveal.daemon.embedding.exact import Floats
 from foveal.daemon.embedding.messages import VectorHits
 from foveal.daemon.embedding.model import EmbeddingModel
 from foveal.daemon.embedding.project_vectors import ProjectVectors
+from foveal.daemon.embedding.unit_vectors import Floats
 from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.store import Reader
 from foveal.daemon.project.tree import Tree
@@ -136,9 +136,7 @@ class Asked:
         if TREE not in variant.lists:
             candidates = replace(candidates, tree=(), named={}, why={})
         asked = replace(gathered, candidates=candidates)
-        found = conclude(
-            asked, hits if VECTOR in variant.lists else (), self.tree, self.reader, DEPTH, variant.weights
-        )
+        found = conclude(asked, hits if VECTOR in variant.lists else (), self.tree, self.reader, DEPTH)
         return [hit.path for hit in found]
 
     def _unrouted(

@@ -15,20 +15,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
-from ...hooks.hosts.events import (
-    Event,
-    FileEdited,
-    Origin,
-    PromptSubmitted,
-    SessionCompacted,
-    SessionEnding,
-    SessionResumed,
-    SessionStarted,
-    SubagentStarting,
-    SubagentStopped,
-    TurnEnded,
-    WindowCompacting,
-)
+from ...hooks.hosts.events import Event, Origin
 from ...hooks.hosts.hook_answer import NOTHING
 from ...hooks.hosts.registry import HOSTS, host_named
 from ..access.permissions import Agent, visible_sets
@@ -54,7 +41,7 @@ from .contexts import ContextMethods, GetContextRequest
 from .marks import Plain, Text
 from .method import DEADLINE_MAX_MS, AgentRequest, DaemonRequest, ItemFields, method
 
-OF_SUBAGENTS = (SubagentStarting, SubagentStopped, PromptSubmitted, FileEdited, WindowCompacting)
+OF_SUBAGENTS = frozenset(("subagent", "subagent_end", "prompt", "edit", "compacting"))
 """Events of subagents, which work in the session of their parent whatever is hidden from them."""
 
 OWN_FILE_BYTES = 256 * 1024
@@ -151,10 +138,10 @@ class HookMethods:
         self._events_seen.note(formats.host, name)
         for happened in session_events(event):
             self._engine.timeline.record(happened)
-        if is_own and isinstance(event, TurnEnded | SessionEnding | SubagentStopped):
+        if is_own and event.kind in {"turn_end", "end", "subagent_end"}:
             text = payload if isinstance(payload, str) else json.dumps(payload, default=repr)
             await self._keep(formats.host, name, event, text, request.spooled)
-        if is_own and isinstance(event, TurnEnded):
+        if is_own and event.kind == "turn_end":
             self._turns.note(event)
         try:
             answer = await self._responder.answer(event, formats.reads.limit(name), clock)
@@ -194,19 +181,12 @@ class HookMethods:
         except FovealError:  # no project, or none whose rules can be read: each part says so
             return origin
         is_own = session.session is None or view.sees_all_of(session.session.agent_name)
-        is_subagents = bool(origin.agent_id) and isinstance(event, OF_SUBAGENTS)
+        is_subagents = bool(origin.agent_id) and event.kind in OF_SUBAGENTS
         return origin if is_own or is_subagents else replace(origin, session_id="")
 
-    async def _keep(
-        self,
-        host: str,
-        name: str,
-        event: TurnEnded | SessionEnding | SubagentStopped,
-        text: str,
-        spooled: str,
-    ) -> None:
+    async def _keep(self, host: str, name: str, event: Event, text: str, spooled: str) -> None:
         """Spool an event for grafting, unless its hook did. Hooks may have spooled earlier events, too."""
-        if isinstance(event, SubagentStopped):
+        if event.kind == "subagent_end":
             await self._grafts.keep(host, name, event.origin.cwd, text, spooled)
         else:
             self._grafts.look()
@@ -245,24 +225,22 @@ def session_events(event: Event) -> Iterator[SessionEvent]:
         agent_id=origin.agent_id,
         agent_name=origin.policy_name,
     )
-    match event:
-        case SessionStarted():
-            yield happened("start")
-        case SessionResumed() | SessionCompacted():
+    match event.kind:
+        case "start" | "end":
+            yield happened(event.kind)
+        case "resume" | "restart":
             yield happened("resume")
-        case WindowCompacting():
+        case "compacting":
             yield happened("compaction")
-        case PromptSubmitted(prompt=prompt, by_person=True) if prompt.strip():
-            yield happened("prompt", text=prompt[:MASKED_CHARACTERS])
-        case SubagentStarting(task=task):
-            yield happened("subagent", text=task[:MASKED_CHARACTERS])
-        case FileEdited(paths=paths, read=read):
-            if paths:
-                yield happened("edit", paths=paths)
-            if read:
-                yield happened("read", paths=read)
-        case SessionEnding():
-            yield happened("end")
+        case "prompt" if event.by_person and event.prompt.strip():
+            yield happened("prompt", text=event.prompt[:MASKED_CHARACTERS])
+        case "subagent":
+            yield happened("subagent", text=event.prompt[:MASKED_CHARACTERS])
+        case "edit":
+            if event.paths:
+                yield happened("edit", paths=event.paths)
+            if event.read:
+                yield happened("read", paths=event.read)
 
 
 def _project_folder(variables: Mapping[str, Any]) -> str:
@@ -298,7 +276,7 @@ class DaemonHookBackend:
     async def task_in(self, origin: Origin, transcript_path: str) -> str:
         """Return the task of a subagent that begins, as its parent's transcript has it."""
         host = host_named(origin.host)
-        if host is None or host.hooks is None:
+        if host is None or host.hooks is None or host.hooks.task_in is None:
             return ""
         text = await asyncio.to_thread(_end_of, transcript_path)
         return host.hooks.task_in(text, origin.agent_type)

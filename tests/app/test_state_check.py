@@ -8,7 +8,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from foveal.benchmarks.faults.damages import KINDS
 from foveal.benchmarks.faults.filled import fill, project_files
 from foveal.benchmarks.faults.home import PROJECT, home
 from foveal.daemon.app.server import MIGRATIONS
@@ -17,16 +16,18 @@ from foveal.daemon.core.state_folder import STATE_VERSION, bring_up
 from foveal.daemon.core.system import System
 from foveal.daemon.index.store import Store
 
+from tests.app.state_files import MAKERS
+
 FOLDERS = {"session": "sessions", "items": "projects/p", "pool": "projects/p",
            "lexical": "projects/p", "embeddings": "embeddings", "vectors": "projects/p/vectors"}  # fmt: skip
 
 
 @pytest.fixture
 def state(tmp_path: Path) -> Path:
-    for kind in ("session", "items", "trust", "scopes", "embeddings", "lexical", "pool", "vectors"):
+    for kind, make in MAKERS.items():
         folder = tmp_path / FOLDERS.get(kind, "")
         folder.mkdir(parents=True, exist_ok=True)
-        KINDS[kind].make(folder)
+        make(folder)
     (vectors,) = (tmp_path / "projects/p/vectors").glob("*.bin")
     vectors.rename(vectors.with_name("vectors-1.bin"))
     bring_up(str(tmp_path), System(), STATE_VERSION, MIGRATIONS)
@@ -116,9 +117,8 @@ def test_a_newer_database_is_no_damage(tmp_path: Path) -> None:
 
 def test_index_with_a_bad_row_or_key_is_repaired(tmp_path: Path) -> None:
     for statement in (
-        "INSERT INTO files VALUES (1, CAST(x'ff' AS TEXT), 1, 1, 1, 1, x'', '', '', 0, 0, 0, x'')",
+        "INSERT INTO files VALUES (1, CAST(x'ff' AS TEXT), 1, 1, 1, 1, x'', '', '', 0, 0, 0)",
         "UPDATE meta SET value = 'many' WHERE key = 'generation'",
-        "ALTER TABLE links RENAME COLUMN kind TO kinds",
     ):
         folder = tmp_path / "projects/p"
         Store(str(folder), System()).close()

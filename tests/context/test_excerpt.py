@@ -22,9 +22,14 @@ from hypothesis import strategies as st
 from tests.properties import examples
 
 
-def source_of(text: str, language: str = "python") -> FileSource:
+def source_of(text: str) -> FileSource:
     text = textwrap.dedent(text).removeprefix("\n")
-    return FileSource(f"a.{language}", text, language, parse_source(text.encode(), language).symbols)
+    return FileSource(
+        "a.py",
+        text,
+        "python",
+        parse_source(text.encode(), "python").symbols,
+    )
 
 
 def show(source: FileSource, characters: int = 100_000, words: str = "", wanted: str = "") -> tuple[str, int]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from foveal.ipc.protocol import encode_notification
 
 from tests.conftest import DEADLINE_S, DaemonProcess, next_event
 
@@ -379,6 +380,18 @@ def test_notify_shows_an_unsaved_buffer_until_it_ends(shared_daemon: DaemonProce
     assert "def again" in ask()
     notify("closed")
     assert ask() == saved, "closed without saving"
+
+
+def test_a_notification_counts_for_the_next_request(shared_daemon: DaemonProcess, ready_shop: str) -> None:
+    params = {"cwd": ready_shop, "focus_paths": ["web/money.ts"]}
+    with shared_daemon.client() as client:
+        for number in range(20):
+            note = {"cwd": ready_shop, "path": "web/money.ts", "event": "changed"}
+            note |= {"text": f"// version {number}\n"} if number % 3 else {}
+            client._send(encode_notification("NotifyFile", note), None)
+            context = client.call("GetContext", params, DEADLINE_S)["context"]
+            assert ("unsaved" in context) == (number % 3 > 0)
+            assert (f"// version {number}\n" in context) == (number % 3 > 0)
 
 
 # Experiences
