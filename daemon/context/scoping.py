@@ -177,9 +177,10 @@ class ScopeService:
 
     def with_hot(self, project: Project, scope: Scope) -> Scope:
         """Return the scope with the files that are being worked on now, once these are known."""
-        if has_hot(project, scope) or self._scopes.get(scope.id) is not scope:
+        hot = project.hot_nodes()
+        if project.state != "ready" or scope.hot == hot or self._scopes.get(scope.id) is not scope:
             return scope
-        return self._scopes.update(replace(scope, hot=project.hot_nodes()))
+        return self._scopes.update(replace(scope, hot=hot))
 
     # Methods of clients
 
@@ -294,11 +295,6 @@ class ScopeService:
             await asyncio.sleep(RETRY_S)
             with suppress(DatabaseError):  # reported by `problem`
                 await self.persist()
-
-
-def has_hot(project: Project, scope: Scope) -> bool:
-    """Whether a scope lists the files being worked on now, or these aren't known yet."""
-    return project.state != "ready" or scope.hot == project.hot_nodes()
 
 
 def _open_store(path: str, system: System) -> tuple[ScopeStore, list[Scope]]:
