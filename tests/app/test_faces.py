@@ -132,16 +132,6 @@ async def test_the_first_connection_starts_it_once(path: str) -> None:
         assert len(log.lines) == 1
 
 
-@on_both_loops
-async def test_it_starts_again_after_it_was_idle(path: str) -> None:
-    async with daemon(path), starting(path, (*FACES, "--idle-s", "0.05")) as log:
-        for rounds in (1, 2):
-            assert (await ask(path))["pid"] == os.getpid()
-            await log.until("has ended", rounds)
-        assert log.count("starts (pid") == 2
-        assert len(log.lines) == 4
-
-
 async def refusal(listener: socket.socket) -> str:
     """Ask on a TCP socket as nobody; return what the dashboard says to that."""
     host, port = listener.getsockname()

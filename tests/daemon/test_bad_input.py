@@ -86,15 +86,6 @@ def test_a_project_path_that_cannot_be_used(shared_daemon: DaemonProcess, path: 
     check_invalid(shared_daemon, "ReindexProject", "path", path=path)
 
 
-def test_a_root_that_went_away(shared_daemon: DaemonProcess, shop: Path) -> None:
-    scope_id = shared_daemon.call("GetContext", cwd=str(shop))["scope_id"]
-    shared_daemon.call("CloseProject", path=str(shop))
-    shop.rename(shop.with_name("moved"))
-    error = shared_daemon.error("GetContext", scope_id=scope_id)
-    assert error.code == "project_unavailable"
-    assert str(shop) in error.message
-
-
 # What isn't there
 
 

@@ -210,20 +210,6 @@ def test_a_state_folder_of_a_newer_version_is_not_touched(daemon: DaemonProcess)
 # Settings
 
 
-def test_a_wrong_setting_is_an_error_and_an_unknown_one_a_warning(daemon: DaemonProcess) -> None:
-    config = Path(daemon.environ["FOVEAL_CONFIG_DIR"])
-    write_files(config, {"config.toml": "[scopes]\nmax_count = 'many'\n"})
-    errors = refused(daemon)
-    assert str(config / "config.toml") in errors
-    assert "scopes.max_count must be an integer" in errors
-    write_files(config, {"config.toml": "[scopes]\nmax_counts = 5\n"})
-    daemon.call("Ping")
-    warnings = [line for line in daemon.log().splitlines() if "WARNING" in line]
-    assert len(warnings) == 1
-    assert "max_counts" in warnings[0]
-    assert "max_count" in warnings[0].replace("max_counts", "")
-
-
 def test_nothing_of_its_first_client_stays_with_it(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

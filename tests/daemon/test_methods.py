@@ -169,23 +169,6 @@ def test_projects_open_list_close(shared_daemon: DaemonProcess, shop: Path) -> N
     assert str(shop) in [project["root"] for project in shared_daemon.call("ListProjects")["projects"]]
 
 
-@pytest.mark.parametrize("full", [False, True])
-def test_reindex(shared_daemon: DaemonProcess, ready_shop: str, full: bool) -> None:
-    def ask() -> Any:
-        return shared_daemon.call("GetContext", cwd=ready_shop, focus_paths=["src/shop/auth.py"])
-
-    before = ask()
-    with shared_daemon.subscribed("index.progress") as events:
-        reply = shared_daemon.call("ReindexProject", path=ready_shop, full=full)
-        check_types(reply, PROJECT_TYPES)
-        assert next_event(events, "index.progress", project=ready_shop, state="scanning")
-        assert next_event(events, "index.progress", project=ready_shop, state="ready", files_pending=0)
-    after = ask()
-    assert after["context"] == before["context"]
-    assert after["scope_id"] == before["scope_id"]
-    assert (after["clock"] != before["clock"]) == full
-
-
 def test_shutdown_answers_and_ends(daemon: DaemonProcess) -> None:
     with daemon.client() as client:
         pid = daemon.pid
@@ -333,24 +316,6 @@ def test_node_of_a_file(shared_daemon: DaemonProcess, ready_shop: str) -> None:
     assert typescript["importers"] == [{"path": "web/app.ts", "line": 1}]
 
 
-def test_node_of_a_definition_and_a_section(shared_daemon: DaemonProcess, ready_shop: str) -> None:
-    node = shared_daemon.call("GetNode", cwd=ready_shop, node_id="src/shop/sessions.py#Session.touch")
-    fields = documented_fields(METHODS["GetNode"][1])
-    required = fields - optional_fields(METHODS["GetNode"][1])
-    assert set(node) == required | {"callers", "callees", "symbol", "signature", "doc"}
-    assert (node["kind"], node["start_line"], node["end_line"]) == ("method", 12, 13)
-    assert node["signature"] == "def touch(self) -> None:"
-    assert node["doc"] == "Move the end of the session."
-    assert node["definition"].strip().startswith("def touch")
-    whole = shared_daemon.call("GetNode", cwd=ready_shop, node_id="src/shop/sessions.py#Session")
-    assert [one["node_id"] for one in whole["symbols"]] == [
-        "src/shop/sessions.py#Session.__init__",
-        "src/shop/sessions.py#Session.touch",
-    ]
-    part = shared_daemon.call("GetNode", cwd=ready_shop, node_id="README.md#Shop/Setup")
-    assert (part["kind"], part["definition"]) == ("section", "## Setup\n\nRun it.")
-
-
 # NotifyFile
 
 
@@ -402,26 +367,6 @@ def graft(daemon: DaemonProcess, root: str, decision: str, **more: Any) -> Any:
     return daemon.call("GraftExperience", cwd=root, experience=experience)
 
 
-def test_a_decision_shows_in_the_next_context(shared_daemon: DaemonProcess, ready_shop: str) -> None:
-    def ask() -> Any:
-        return shared_daemon.call("GetContext", cwd=ready_shop, focus_paths=["src/shop/auth.py"])
-
-    before = ask()
-    assert section(before["context"], "Recent Decisions") == ""
-    about = {"rationale": "The law says so", "files_touched": ["src/shop/auth.py"]}
-    reply = graft(shared_daemon, ready_shop, "Sessions end after an hour", **about)
-    assert set(reply) == documented_fields(METHODS["GraftExperience"][1])
-    assert (reply["grafted"], reply["duplicates"], reply["skipped"], reply["warnings"]) == (1, 0, [], [])
-    assert len(reply["experience_ids"]) == 1
-    after = ask()
-    assert section(after["context"], "Recent Decisions") == (
-        "\n- claude: Sessions end after an hour\n  why: The law says so\n  files: src/shop/auth.py\n\n"
-    )
-    assert after["scope_id"] == before["scope_id"]
-    twice = graft(shared_daemon, ready_shop, "Sessions end  after an hour")
-    assert (twice["grafted"], twice["duplicates"]) == (0, 1)
-
-
 # Events
 
 
@@ -461,24 +406,6 @@ def test_events(shared_daemon: DaemonProcess, ready_shop: str) -> None:
 
 
 # Rules, constraints, settings
-
-
-def test_foveal_toml_takes_effect(shared_daemon: DaemonProcess, ready_shop: str) -> None:
-    def ask(**more: Any) -> Any:
-        return shared_daemon.call("GetContext", cwd=ready_shop, focus_paths=["src/shop/auth.py"], **more)
-
-    settings = Path(ready_shop) / "foveal.toml"
-    assert "sessions.py` (imported by" in ask()["context"]
-    settings.write_text("[context]\ndependencies_max = 0\nmax_tokens = 200\n")
-    narrowed = ask()
-    assert "sessions.py` (imported by" not in narrowed["context"]
-    assert narrowed["tokens"] <= 150, "three quarters of 200, in the very next call"
-    settings.write_text('[scan]\nexclude = ["web/"]\n')
-    without_web = ask(fresh="tree")
-    assert "app.ts" not in without_web["context"]
-    assert "sessions.py` (imported by" in without_web["context"]
-    settings.unlink()
-    assert "app.ts" in ask(fresh="tree")["context"]
 
 
 def test_a_broken_foveal_toml_is_named(shared_daemon: DaemonProcess, shop: Path) -> None:

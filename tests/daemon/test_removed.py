@@ -53,16 +53,6 @@ def test_a_socket_that_is_removed_is_bound_again(daemon: DaemonProcess) -> None:
     assert daemon.log().count(" serves on ") == 1
 
 
-def test_a_runtime_folder_that_is_removed_is_made_again(daemon: DaemonProcess) -> None:
-    daemon.call("Ping")
-    pid, path = daemon.pid, daemon.socket
-    assert over_http(http_socket(path)).startswith(b"HTTP/1.1 200")  # the faces process runs by then
-    shutil.rmtree(os.path.dirname(path))
-    assert daemon.call("Ping")["pid"] == pid
-    assert stat.S_IMODE(os.lstat(os.path.dirname(path)).st_mode) == 0o700
-    until(lambda: over_http(http_socket(path)).startswith(b"HTTP/1.1 200"))
-
-
 def test_something_else_in_the_place_of_the_socket_is_no_end(daemon: DaemonProcess) -> None:
     daemon.call("Ping")
     pid, path = daemon.pid, daemon.socket

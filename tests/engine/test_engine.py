@@ -147,26 +147,6 @@ async def test_request_during_an_indexer_restart_gets_busy(base: Path, root: str
         await ready(project)
 
 
-async def test_project_that_fails_to_open_is_degraded_until_it_opens(base: Path, root: str) -> None:
-    async with running(base) as engine:
-        project = await engine.projects.open_root(root)
-        await ready(project)
-        kept = f"{project.folder}-kept"
-        os.rename(project.folder, kept)
-        write_files(Path(project.folder).parent, {Path(project.folder).name: "in the place of the folder"})
-        await engine.indexing.reopen(project)
-        assert project.state == "degraded", "nothing is under way that would end by itself"
-        (reason,) = project.degraded
-        assert "can't be opened" in reason
-        engine.indexing._on_silent("the indexer process doesn't answer")
-        engine.indexing._on_silent("")
-        assert project.degraded == (reason,)
-        os.unlink(project.folder)
-        os.rename(kept, project.folder)
-        await ready(project)
-        assert "indexer" not in project.problems
-
-
 FATAL = """
 import os, signal
 from foveal.daemon.index import project_index, worker
@@ -231,21 +211,6 @@ async def test_stopped_indexer_is_announced_and_replaced(
         await ready(project)
         assert not project.degraded
         assert engine.indexing.link.pid != pid
-
-
-async def test_a_project_is_closed_at_once_whatever_the_indexer_does(base: Path, root: str) -> None:
-    async with running(base) as engine:
-        project = await engine.projects.open_root(root)
-        await ready(project)
-        pid = engine.indexing.link.pid
-        assert pid is not None
-        os.kill(pid, signal.SIGSTOP)
-        assert await engine.close_project(root)  # nothing could answer
-        again = asyncio.create_task(engine.projects.open_root(root))
-        await asyncio.sleep(0)
-        os.kill(pid, signal.SIGCONT)
-        await ready(await again)
-        assert engine.indexing.link.pid == pid
 
 
 async def ask(engine: Engine, project: Project, scope: Scope, **options: Any) -> dict[str, Any]:
