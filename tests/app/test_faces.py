@@ -147,7 +147,7 @@ async def refusal(listener: socket.socket) -> str:
 @on_both_loops
 async def test_a_tcp_socket_is_lent_to_the_process_that_runs_and_to_the_next(path: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as tcp:
-        async with daemon(path), starting(path, (*FACES, "--idle-s", "2")) as log:
+        async with daemon(path), starting(path, (*FACES, "--idle-s", "0.05")) as log:
             knock(path)
             await log.until("starts (pid")
             log.starter.lend(tcp)
