@@ -9,6 +9,8 @@ from foveal.daemon.index.store import FileContent, Store
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.project.tree import FileRecord
 
+from tests.search_cases import facts_of
+
 STAMP = Stamp(10, 1_700_000_000_000_000_000, 1_700_000_000_000_000_001, 42)
 
 SOURCE = b"""
@@ -31,7 +33,13 @@ def put(store: Store, path: str, source: bytes, *, referring: bool = True) -> in
     record = FileRecord(path, STAMP, b"d" * 16, "python")
     with store.transaction():
         references = parsed.references if referring else None
-        store.put_contents([FileContent(record, parsed.symbols, (), references=references)])
+        store.put_contents(
+            [
+                FileContent(
+                    record, parsed.symbols, (), facts=facts_of(record.language, parsed.symbols, references)
+                )
+            ]
+        )
     found = store.chunks.id_of(path)
     assert found is not None
     return found

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.properties import examples
+from tests.search_cases import facts_of
 
 STAMP = Stamp(10, 1_700_000_000_000_000_000, 1_700_000_000_000_000_001, 42)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -128,7 +129,16 @@ def test_interface_changes_are_reported(store: Store) -> None:
         record = FileRecord(path, STAMP, b"d" * 16, language)
         references = parsed.references if language else None
         with store.transaction():
-            changes = store.put_contents([FileContent(record, parsed.symbols, (), references=references)])
+            changes = store.put_contents(
+                [
+                    FileContent(
+                        record,
+                        parsed.symbols,
+                        (),
+                        facts=facts_of(record.language, parsed.symbols, references),
+                    )
+                ]
+            )
         return [(one.path, set(one.change.names), one.change.shape, one.other_file) for one in changes]
 
     assert showing("a.py", "def f(): ...\n") == [("a.py", {"f"}, True, True)]

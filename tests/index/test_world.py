@@ -14,6 +14,8 @@ from foveal.daemon.languages.shared.language import language_of
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.project.tree import FileRecord
 
+from tests.search_cases import facts_of
+
 STAMP = Stamp(10, 1_700_000_000_000_000_000, 1_700_000_000_000_000_001, 42)
 
 
@@ -35,7 +37,16 @@ class Project:
             self.resolver.added(path)
             self.world.name_added(path)
         with self.store.transaction():
-            self.store.put_contents([FileContent(record, parsed.symbols, (), references=parsed.references)])
+            self.store.put_contents(
+                [
+                    FileContent(
+                        record,
+                        parsed.symbols,
+                        (),
+                        facts=facts_of(record.language, parsed.symbols, parsed.references),
+                    )
+                ]
+            )
         self.world.content_changed(path)
 
     def remove(self, path: str) -> None:
