@@ -110,12 +110,6 @@ def is_as_before(root: str, system: System, commit: Commit, paths: Collection[st
     return all(now[path] == before.get(path) for path in paths)
 
 
-def is_same(root: str, one: Commit, other: Commit, paths: Collection[str]) -> bool:
-    """Whether at least one of the files has the same content in both commits. Raises `GitError`."""
-    first, second = (_blobs(root, commit.id, paths) for commit in (one, other))
-    return any(path in second and second[path] == blob for path, blob in first.items())
-
-
 def _blobs(root: str, commit: str, paths: Collection[str]) -> dict[str, str]:
     """Return the blob ids of files in a commit, by path, without files that the commit doesn't have."""
     if not paths:
