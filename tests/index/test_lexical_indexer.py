@@ -181,15 +181,6 @@ def test_deferred_words_are_written_for_a_request_that_needs_them(bench: Bench) 
     assert (bench.found("beta"), bench.lexical_indexer.patience()) == (["b.py", "c.py"], None)
 
 
-def test_deferred_words_survive_a_crash(bench: Bench) -> None:
-    for text in ("alpha", "beta"):
-        put(bench.store, "a.py", [chunk(text, "one")])
-        bench.lexical_indexer.saved(LONG_S)
-    bench.crash()
-    bench.fill()
-    assert (bench.found("alpha"), bench.found("beta")) == ([], ["a.py"])
-
-
 def test_an_idle_writer_is_let_go(bench: Bench) -> None:
     put(bench.store, "a.py", [chunk("alpha", "one")])
     bench.fill()
@@ -303,17 +294,6 @@ def test_an_older_copy_of_the_index_is_built_anew(bench: Bench) -> None:
     assert (bench.found("alpha"), bench.found("beta")) == (["a.py"], ["b.py"])
 
 
-def test_a_rebuild_keeps_everything(bench: Bench) -> None:
-    put(bench.store, "a.py", [chunk("alpha", "one")])
-    bench.fill()
-    assert bench.lexical_indexer.problem == ""
-    bench.lexical_indexer.rebuild()
-    assert bench.documents() == 0
-    assert "built anew" in bench.lexical_indexer.problem
-    bench.fill()
-    assert (bench.found("alpha"), bench.lexical_indexer.problem) == (["a.py"], "")
-
-
 def test_a_reader_that_met_the_old_index_does_not_have_it_built_again(bench: Bench) -> None:
     put(bench.store, "a.py", [chunk("alpha", "one")])
     bench.fill()
@@ -358,29 +338,6 @@ def test_what_is_in_the_way_of_the_index_is_quarantined(bench: Bench) -> None:
     bench.fill()
     assert bench.found("alpha") == ["a.py"]
     assert len(list(bench.folder.glob(f"{FOLDER}.damaged-*"))) == 1
-
-
-def test_the_pause_before_another_attempt_grows_up_to_a_limit(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put(bench.store, "a.py", [chunk("alpha", "one")])
-    monkeypatch.setattr(LexicalWriter, "create", no_space)
-    assert bench.lexical_indexer.patience() is None
-    pauses = []
-    for _ in range(7):
-        assert not bench.lexical_indexer.saved(LONG_S)
-        pauses.append(bench.lexical_indexer.patience() or 0.0)
-        bench.clock.skipped_s += pauses[-1]
-    assert pauses == pytest.approx(
-        [RETRY_S, 2 * RETRY_S, 4 * RETRY_S, 8 * RETRY_S, *[RETRY_MAX_S] * 3], abs=1
-    )
-    monkeypatch.undo()
-    bench.lexical_indexer.saved(LONG_S)
-    assert (bench.found("alpha"), bench.lexical_indexer.problem, bench.lexical_indexer.patience()) == (
-        ["a.py"],
-        "",
-        None,
-    )
 
 
 def test_an_index_that_goes_while_it_is_open_is_made_anew(bench: Bench) -> None:

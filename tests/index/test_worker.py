@@ -109,17 +109,6 @@ def is_state(message: Message, root: str, state: str) -> bool:
     return isinstance(message, ProjectProgress) and (message.root, message.state) == (root, state)
 
 
-def test_requests_are_taken_in_order() -> None:
-    work = WorkQueue()
-    done: list[str] = []
-    for name in ("request", "request 2"):
-        work.put(lambda name=name: done.append(name))  # type: ignore[misc]  # a default binds it
-        work.wake()
-    while (thunk := work.take(0)) is not None:
-        thunk()
-    assert done == ["request", "request 2"]
-
-
 def test_projects_take_turns_and_one_that_ended_the_process_comes_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,17 +155,6 @@ def test_a_request_is_answered_before_the_bulk_work_ends(
     assert "f39.py" in read
     assert len(read) <= 2, "at most the one step that was under way came before"
     assert not any(is_state(message, command.root, "ready") for message in running.messages[:reply])
-
-
-def test_a_large_project_does_not_hold_up_a_small_one(
-    running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(reading_queue, "STEP_FILES", 1)
-    large, small = open_command(tmp_path, "large", 300), open_command(tmp_path, "small", 1)
-    running.ask(large)
-    running.ask(small)
-    running.wait(lambda message: is_state(message, large.root, "ready"))
-    assert any(is_state(message, small.root, "ready") for message in running.messages)
 
 
 def test_a_command_that_fails_says_why_and_harms_nothing(running: Running, tmp_path: Path) -> None:

@@ -14,8 +14,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from foveal.daemon.core.system import System
-from foveal.daemon.project.scan import Scanner
 from foveal.daemon.project.watcher import WatchBatch, Watcher, WatchSettings
 
 GENEROUS_S = 20.0
@@ -141,50 +139,6 @@ def test_nothing_is_lost_while_streams_are_replaced(
     settle(watcher, collector)
     wait_until(lambda: watcher.streams == 1)
     assert f"{root}/b/unwatched" not in collector.paths
-
-
-def test_with_a_scanner_nothing_is_missed_in_folders_just_made(
-    root: Path, collector: Collector, start: Callable[..., Watcher]
-) -> None:
-    """The way to use both: examine, watch the new folders, examine those again until none is new."""
-    scanner = Scanner(str(root), System())
-    known = {record.path: record for batch in scanner.full() for record in batch}
-    watcher = start("", "a", "b")
-
-    def follow() -> None:
-        while collector.batches:
-            batch = collector.batches.pop(0)
-            paths = set(batch.paths)
-            watcher.add(batch.lost_folders & set(scanner.watch_folders))
-            while paths:
-                changes = scanner.examine(paths, known)
-                for path in changes.removed:
-                    del known[path]
-                known.update((record.path, record) for record in changes.upserted)
-                paths = {f"{root}/{folder}" for folder in changes.folders_added}
-                watcher.add(paths)
-
-    def write() -> None:
-        for number in range(300):
-            folder = root / f"a/n{number % 20}/m{number % 7}"
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / f"f{number}").write_text("x")
-            if number % 50 == 49:
-                (root / f"a/n{number % 20}").rename(root / f"b/n{number}")
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    while writer.is_alive():
-        follow()
-    writer.join()
-
-    def is_complete() -> bool:
-        follow()
-        whole = Scanner(str(root), System()).full()
-        return known == {record.path: record for batch in whole for record in batch}
-
-    wait_until(is_complete)
-    assert len(known) == 300
 
 
 def test_replaced_folders_are_named(root: Path, collector: Collector, start: Callable[..., Watcher]) -> None:
