@@ -170,19 +170,6 @@ async def test_nothing_is_called_done_while_the_process_hears_of_changes(tmp_pat
         one.client.note_change("/unknown")
 
 
-async def test_a_project_that_is_dropped_is_forgotten(tmp_path: Path) -> None:
-    async with running(tmp_path) as one:
-        one.put("/p", "a.py", "alpha")
-        one.keep("/p")
-        await one.embedded("/p", 1)
-        one.client.drop("/p")
-        one.client.drop("/p")
-        assert one.client.progress("/p") is None
-        with pytest.raises(FovealError, match="not loaded yet"):  # noqa: PT012 - it is told in a task of its own
-            while True:
-                await one.search("/p")
-
-
 async def test_two_projects_and_a_killed_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linking, "BACKOFF_S", (0.001,))
     async with running(tmp_path) as one:

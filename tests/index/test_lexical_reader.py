@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
@@ -131,33 +130,6 @@ def test_a_filter_reaches_far_below_the_best(
 
 
 # Freshness
-
-
-def test_threads_search_while_another_writes_and_refreshes(tmp_path: Path) -> None:
-    writer = index(tmp_path, {n: [document(n, "alpha beta")] for n in range(50)})
-    reader = LexicalReader(str(tmp_path))
-    wrong: list[list[int]] = []
-    done = threading.Event()
-
-    def search() -> None:
-        while not done.is_set():
-            # A replaced file is never missing, nor there twice.
-            found = sorted(chunk_id % 1000 for chunk_id in ask(reader, "alpha"))
-            if found != list(range(50)):
-                wrong.append(found)
-
-    threads = [threading.Thread(target=search) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for generation in range(1, 6):
-        for n in range(0, 50, 7):
-            writer.replace(n, [document(generation * 1000 + n, "alpha beta")])
-        writer.commit()
-        assert reader.refresh() is True
-    done.set()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
 
 
 # Damage

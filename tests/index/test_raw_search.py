@@ -173,7 +173,6 @@ NAMES: tuple[tuple[Relation, str], ...] = (
     ("callers", "Store.transaction"),
     ("references", "SizedCache"),
     ("subclasses", "WorkAhead"),
-    ("definition", "link_file"),
 )
 
 

@@ -152,24 +152,6 @@ def tick(probe: Path) -> None:
         probe.write_text("")
 
 
-def test_a_folder_that_was_named_too_early_is_examined_again(root: Path) -> None:
-    make(root, "a.py")
-    scanner = scanner_of(root)
-    known = full(scanner)
-    make(root, "new/")
-    changes = scanner.examine([f"{root}/new"], known)
-    assert (changes.upserted, changes.folders_added) == ((), ("new",))
-    make(root, "new/b.py", "new/gone.py", "new/deep/c.py")
-    changes = scanner.examine([f"{root}/new"], known)
-    assert {record.path for record in changes.upserted} == {"new/b.py", "new/gone.py", "new/deep/c.py"}
-    assert changes.folders_added == ("new/deep",)
-    known = applied(known, changes)
-    (root / "new/b.py").write_text("written before the folder was watched\n")
-    (root / "new/gone.py").unlink()
-    changes = scanner.examine([f"{root}/new"], known)
-    assert ([record.path for record in changes.upserted], changes.removed) == (["new/b.py"], ("new/gone.py",))
-
-
 def test_examine_finds_a_folder_replaced_while_it_compares(root: Path) -> None:
     """The folder is replaced after it was compared with the one that is known, and before it is listed."""
 

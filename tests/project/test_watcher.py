@@ -185,28 +185,6 @@ def mode_of(watcher: Watcher) -> str:
     return watcher.mode
 
 
-def test_an_on_batch_that_fails_is_an_overflow(root: Path) -> None:
-    caught: list[threading.ExceptHookArgs] = []
-    collector = Collector()
-
-    def refuse_once(batch: WatchBatch) -> None:
-        if not caught:
-            raise ValueError("no room")
-        collector(batch)
-
-    hook = threading.excepthook
-    threading.excepthook = caught.append
-    watcher = Watcher([str(root)], refuse_once, cookie_folder=str(root.parent / "cookies"))
-    try:
-        (root / "new").write_text("x")
-        wait_until(lambda: bool(caught))
-        (root / "next").write_text("x")
-        collector.wait_for(lambda: f"{root}/next" in collector.paths)
-    finally:
-        watcher.close()
-        threading.excepthook = hook
-
-
 def test_the_root_goes_and_comes_back(
     root: Path, collector: Collector, start: Callable[..., Watcher]
 ) -> None:
