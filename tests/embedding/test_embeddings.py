@@ -87,21 +87,6 @@ def test_a_content_keeps_its_embedding_and_its_id(store: EmbeddingStore) -> None
     assert store.vectors("m", first).matrix == pytest.approx(unit_halves(vectors(1, seed=1), DIM), abs=1e-3)
 
 
-def test_models_keep_apart(store: EmbeddingStore) -> None:
-    small = store.put("small", digests("a"), vectors(1))
-    large = store.put("large", digests("a"), vectors(1, dim=16))
-    assert small[0] != large[0]
-    assert store.vectors("large", [*small.tolist(), *large.tolist()]).ids.tolist() == large.tolist()
-    assert store.ids("other", digests("a")) == {}
-
-
-def test_nothing_is_put_and_nothing_is_found(store: EmbeddingStore) -> None:
-    assert store.put("m", [], np.empty((0, DIM), np.float32)).tolist() == []
-    assert store.vectors("m", []).matrix.shape == (0, 0)
-    assert store.ids("m", []) == {}
-    assert store.dim("m") is None
-
-
 @pytest.mark.parametrize(
     ("count", "matrix"),
     [(1, vectors(2)), (1, np.zeros((1, DIM))), (1, np.full((1, DIM), np.nan)), (1, vectors(1, dim=9))],

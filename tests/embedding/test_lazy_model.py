@@ -92,15 +92,3 @@ def test_an_unavailable_model_is_not_retried_at_once() -> None:
     assert bench.model.settle(GENEROUS_S)
     assert bench.model.patience() is not None
     assert bench.loads() == 0
-
-
-def test_an_unexpected_error_is_raised_in_the_next_caller(monkeypatch: pytest.MonkeyPatch) -> None:
-    def load(*_: object) -> EmbeddingModel:
-        raise ZeroDivisionError
-
-    monkeypatch.setattr(lazy_model, "load_model", load)
-    model = Bench(DEFAULT_MODEL).model
-    with pytest.raises(ZeroDivisionError):
-        model.get(GENEROUS_S)
-    with pytest.raises(ZeroDivisionError):
-        model.get_nowait()

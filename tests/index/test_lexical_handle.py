@@ -42,19 +42,6 @@ def test_each_commit_is_seen(tmp_path: Path) -> None:
     writer.close()
 
 
-def test_an_index_that_was_built_anew_is_opened_anew(tmp_path: Path) -> None:
-    writer = LexicalWriter.create(str(tmp_path / FOLDER))
-    write(writer, 1, "alpha")
-    handle = LexicalHandle(str(tmp_path))
-    assert count(handle, "alpha") == 1
-    writer.close()
-    writer = LexicalWriter.create(str(tmp_path / FOLDER))
-    assert count(handle, "alpha") == 0
-    write(writer, 1, "beta")
-    assert count(handle, "beta") == 1
-    writer.close()
-
-
 def test_a_damaged_index_is_refused_until_it_is_built_anew(tmp_path: Path) -> None:
     folder = tmp_path / FOLDER
     writer = LexicalWriter.create(str(folder))

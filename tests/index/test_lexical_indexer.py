@@ -98,17 +98,6 @@ def test_nothing_is_lost_by_a_crash_before_the_commit(bench: Bench) -> None:
     assert (bench.found("alpha"), bench.found("beta")) == ([], ["b.py"])
 
 
-def test_nothing_is_lost_by_a_crash_after_the_commit(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    put(bench.store, "a.py", [chunk("alpha", "one")])
-    with monkeypatch.context() as patched:
-        patched.setattr(bench.store.chunks, "set_lexed", _die)
-        with pytest.raises(KeyboardInterrupt):
-            bench.lexical_indexer.step(LONG_S)
-    bench.crash()
-    bench.fill()
-    assert bench.documents() == 1
-
-
 def test_while_more_comes_commits_are_rare_but_come(bench: Bench) -> None:
     put(bench.store, "a.py", [chunk("alpha", "one")])
     assert bench.lexical_indexer.step(LONG_S, more=True)
@@ -332,14 +321,6 @@ def test_lexical_writes_that_fail_are_retried_and_reported(
     assert (bench.found("alpha"), bench.lexical_indexer.problem) == (["a.py"], "")
 
 
-def test_what_is_in_the_way_of_the_index_is_quarantined(bench: Bench) -> None:
-    put(bench.store, "a.py", [chunk("alpha", "one")])
-    (bench.folder / FOLDER).write_bytes(b"in the way")
-    bench.fill()
-    assert bench.found("alpha") == ["a.py"]
-    assert len(list(bench.folder.glob(f"{FOLDER}.damaged-*"))) == 1
-
-
 def test_an_index_that_goes_while_it_is_open_is_made_anew(bench: Bench) -> None:
     put(bench.store, "a.py", [chunk("alpha", "one")])
     bench.fill()
@@ -359,7 +340,3 @@ def test_texts_that_are_damaged_are_read_again(bench: Bench) -> None:
     bench.fill()
     assert bench.found("alpha") == ["b.py"]
     assert bench.store.load_files()["a.py"].digest == b""
-
-
-def _die(change: int) -> None:
-    raise KeyboardInterrupt

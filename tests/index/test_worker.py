@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import pickle
 import queue
 import signal
@@ -16,7 +15,6 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-import psutil
 import pytest
 from foveal.daemon.core.pipe import LENGTH, Envelope, Reply, Stop
 from foveal.daemon.core.storage import DatabaseError
@@ -236,9 +234,6 @@ def test_the_project_at_work_is_reported_before_the_work(tmp_path: Path) -> None
 # The process
 
 
-LEAST_PRIORITY = 19
-
-
 @contextmanager
 def worker_process() -> Iterator[tuple[subprocess.Popen[bytes], socket.socket]]:
     ours, theirs = socket.socketpair()
@@ -290,13 +285,6 @@ def test_it_stops_when_asked_and_not_by_ctrl_c(tmp_path: Path) -> None:
         send(pipe, envelope(2, Stop()))
         assert read_reply(stream.read) == Reply(2, None)
         assert process.wait(GENEROUS_S) == 0
-
-
-def test_it_gives_way_to_the_daemon_and_sees_no_terminal() -> None:
-    with worker_process() as (process, pipe), pipe.makefile("rb") as stream:
-        send(pipe, envelope(1, CloseProject("/")))
-        read_reply(stream.read)
-        assert psutil.Process(process.pid).nice() > os.nice(0) or os.nice(0) == LEAST_PRIORITY
 
 
 def read_reply(read: Callable[[int], bytes]) -> Reply:
@@ -364,16 +352,6 @@ def test_an_index_with_a_damaged_row_is_built_anew_when_it_is_opened(
     assert running.answer(command).error == ""
     wait_ready(running, command)
     check_index(command.folder)
-
-
-def test_an_index_that_a_reader_found_damaged_is_built_anew(running: Running, tmp_path: Path) -> None:
-    command = open_command(tmp_path, "p", 3)
-    running.answer(command)
-    wait_ready(running, command)
-    assert running.answer(replace(command, distrusted="a row can't be read")).error == ""
-    wait_ready(running, command)
-    (kept,) = Path(command.folder).glob(f"{FILE_NAME}.damaged-*[0-9]")
-    assert kept.name in str(running.messages)
 
 
 def test_a_project_whose_work_fails_again_and_again_is_closed_and_says_so(
