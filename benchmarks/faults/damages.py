@@ -158,8 +158,7 @@ def _read_session(folder: Path) -> Answers:
             found[name] = store.get(name).name
         except (NotFound, StateError) as error:
             said.append(str(error))
-    store.list()
-    return Answers(found, " ".join((*said, *store.take_warnings())))
+    return Answers(found, " ".join((*said, *store.list().warnings)))
 
 
 def _or_said(read: Callable[[], dict[str, Any]]) -> Answers:

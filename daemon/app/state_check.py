@@ -16,8 +16,7 @@ from typing import Literal
 from msgspec import Struct
 
 from ..access import dashboard
-from ..access.dashboard import check_dashboard_file
-from ..compression import model_compressor
+from ..access.dashboard import dashboard_file
 from ..context import scopes
 from ..core import metric_history
 from ..core.errors import InvalidRequest, NewerVersion
@@ -41,7 +40,7 @@ from ..rules.item_store import VERSION as ITEMS_VERSION
 from ..rules.item_store import ItemStore
 from ..rules.tool_lists import list_in
 from ..sessions import delivery_tables
-from ..sessions.session_files import META_VERSION, session_in
+from ..sessions.session_store import META_VERSION, session_in
 from ..transcripts import cursor as cursor_store
 
 Condition = Literal["whole", "damaged", "aside", "unreadable", "unknown"]
@@ -275,14 +274,10 @@ _KINDS = (
         _check_database(metric_history.VERSION),
         (metric_history.VERSION, metric_history.SCHEMA),
     ),
-    _Kind(
-        "compressions.sqlite",
-        _check_database(model_compressor.SCHEMA_VERSION),
-        derived=True,
-    ),
+    _Kind("compressions.sqlite", _check_nothing, derived=True),
     _Kind(
         "dashboard.json",
-        lambda path, system: check_dashboard_file(system.read(path)[0]),
+        lambda path, system: dashboard_file(path, system).read(),
         (dashboard.VERSION, ""),
         mends_itself=True,
     ),

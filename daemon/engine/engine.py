@@ -27,7 +27,7 @@ from ..embedding.embedder_client import EmbedderClient
 from ..memory.commit_marks import CommitMarks
 from ..memory.service import ExperienceMeaning, Experiences
 from ..rules.agent_items import AgentItems
-from ..rules.item_search import WarmItemSearch
+from ..rules.item_search import ItemSearch
 from ..rules.service import Items
 from ..rules.tool_lists import ToolLister
 from ..search.answers import SearchAnswers
@@ -81,7 +81,7 @@ class Engine:
         self.answers = SearchAnswers(self._searching, self._freshness, self._work)
         lister = ToolLister(environment.variables, environment.home, system)
         self.items = Items(environment, system, self._work, lister)
-        self.item_search = WarmItemSearch(self.semantics, self._work)
+        self.item_search = ItemSearch(self.semantics, self._work)
         self.sessions = Sessions(
             environment, self.projects.open_root, self.items, self._work, self.events, system
         )
@@ -135,7 +135,6 @@ class Engine:
     async def run(self, started: asyncio.Event) -> None:
         """Load the scopes, start the indexer, and keep both until `close`."""
         await self.projects.load()
-        await self.compressing.load()
         stores = self.deliveries.load(), self.history.load()
         warnings = await self.scoping.load(self.state_dir), *[await load for load in stores]
         self.warnings = (*self.warnings, *filter(None, warnings))
@@ -163,7 +162,6 @@ class Engine:
         await self.deliveries.close()
         await self.history.close()
         self._work.close()
-        self.compressing.close()
 
     async def problems(self) -> tuple[str, ...]:
         """Return the problems that keep the daemon from its work now, in words; they clear by themselves."""
