@@ -258,15 +258,6 @@ def in_batches(values: Iterable[T], size: int = BATCH) -> Iterator[list[T]]:
         yield unique[start : start + size]
 
 
-def database_bytes(path: str) -> int:
-    """Return the size of a database and its log in bytes, 0 where there is none."""
-    total = 0
-    for suffix in ("", "-wal"):
-        with suppress(FileNotFoundError):
-            total += os.path.getsize(path + suffix)
-    return total
-
-
 _SUFFIXES = ("", "-wal", "-shm", "-journal", "-seal")
 """Suffixes of the files of a database: itself, its write-ahead log, the log's index, its rollback journal,
 and a checksum that former versions kept."""
