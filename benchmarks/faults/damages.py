@@ -73,6 +73,7 @@ WAYS: Mapping[str, Damage] = {
     "garbage behind": damaging.garbage_behind,
     "other content": damaging.another_content,
     "schema edited": damaging.schema_edited,
+    "types swapped": damaging.types_swapped,
     "older copy": lambda path, chance: "",
     "folder": damaging.a_folder,
     "pipe": damaging.a_pipe,
@@ -80,7 +81,7 @@ WAYS: Mapping[str, Damage] = {
     "no permission": damaging.unreadable,
 }
 
-SQL_ONLY = frozenset({"schema edited"})
+SQL_ONLY = frozenset({"schema edited", "types swapped"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -226,9 +226,6 @@ async def test_project_that_fails_to_open_is_degraded_until_it_opens(base: Path,
         assert project.state == "degraded", "nothing is under way that would end by itself"
         (reason,) = project.degraded
         assert "can't be opened" in reason
-        engine.indexing._on_silent("the indexer process doesn't answer")
-        engine.indexing._on_silent("")
-        assert project.degraded == (reason,)
         os.unlink(project.folder)
         os.rename(kept, project.folder)
         await ready(project)

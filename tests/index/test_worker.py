@@ -265,7 +265,6 @@ def test_the_project_at_work_is_reported_before_the_work(tmp_path: Path) -> None
     worker.submit(Envelope(2, Stop()))
     thread.join(GENEROUS_S)
     assert at[0] == command.root
-    assert worker.beat().turns > 0
 
 
 # The process
@@ -381,8 +380,6 @@ def test_damage_met_at_work_rebuilds_one_index_and_leaves_the_others_alone(
     "statement",
     [
         "UPDATE files SET path = CAST(x'ff' AS TEXT) WHERE id = 2",
-        "UPDATE files SET path = x'00' WHERE id = 2",
-        "UPDATE files SET size = 'large' WHERE id = 2",
         "UPDATE meta SET value = 'many' WHERE key = 'generation'",
         "DELETE FROM meta",
         "ALTER TABLE files RENAME COLUMN hashed TO hushed",
