@@ -8,24 +8,29 @@ from foveal.daemon.languages.shared.parse import parse_source
 
 
 def plain(source: str) -> bytes:
-    """Return a source without the marks of `check`."""
+    """Return a source without its marks."""
     return re.sub(r"(?m)^#= .*\n|  #= .*$", "", source).encode()
 
 
-def check(source: str, language: str) -> None:
-    """Check the symbols of a source: a line ends with `#= depth kind name` of those that begin in it, with
-    `to` their last line if that is another; a line of marks belongs to the one before."""
-    expected: dict[int, list[str]] = {}
+def marks_in(source: str) -> dict[int, list[str]]:
+    """Return what stands behind `#=` at the end of each line; a line of marks belongs to the one before."""
+    found: dict[int, list[str]] = {}
     line = 0
     for text in source.splitlines():
         line += not text.startswith("#= ")
         if "#= " in text:
-            expected.setdefault(line, []).extend(text.partition("#= ")[2].split("; "))
+            found.setdefault(line, []).extend(text.partition("#= ")[2].split("; "))
+    return found
+
+
+def check(source: str, language: str) -> None:
+    """Check the symbols of a source: a line has the marks `depth kind name` of those that begin in it,
+    with `to` their last line if that is another."""
     found: dict[int, list[str]] = {}
     for each in parse_source(plain(source), language).symbols:
         end = f" to {each.end_line}" if each.end_line != each.start_line else ""
         found.setdefault(each.start_line, []).append(f"{each.depth} {each.kind} {each.name}{end}")
-    assert found == expected
+    assert found == marks_in(source)
 
 
 def heads(source: str, language: str) -> dict[str, str]:
