@@ -7,6 +7,7 @@ import os
 import sqlite3
 import stat
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -227,8 +228,9 @@ def test_error_of_the_first_read_is_damage(tmp_path: Path) -> None:
     opened.database.close()
 
 
-def test_a_locked_database_is_not_damaged(tmp_path: Path) -> None:
+def test_a_locked_database_is_not_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(tmp_path / "db")
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, timeout=0.05))
     with closing(sqlite3.connect(tmp_path / "db", isolation_level=None)) as other:
         other.execute("PRAGMA locking_mode = EXCLUSIVE")
         other.execute("PRAGMA journal_mode = DELETE")
