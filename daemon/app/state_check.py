@@ -189,12 +189,12 @@ def _check_pool(path: str, system: System) -> None:
         raise ValueError(f"has lines that can't be read ({bad}); the others are used")
 
 
-def _check_database(version: int) -> Callable[[str, System], None]:
-    return lambda path, _: check_database(path, version)
+def _check_database(schema: str, version: int) -> Callable[[str, System], None]:
+    return lambda path, _: check_database(path, schema, version)
 
 
 def _check_scopes(path: str, system: System) -> None:
-    check_database(path, SCOPE_SCHEMA_VERSION)
+    check_database(path, SCOPE_SCHEMA, SCOPE_SCHEMA_VERSION)
     database = open_reader(path, SCOPE_SCHEMA_VERSION)
     try:
         bad = len(scopes_in(database)[1])
@@ -228,7 +228,7 @@ _KINDS = (
     _Kind("projects/*/index.sqlite", lambda path, _: check_index(os.path.dirname(path)), derived=True),
     _Kind(
         "projects/*/transcripts.db",
-        _check_database(cursor_store.VERSION),
+        _check_database(cursor_store.SCHEMA, cursor_store.VERSION),
         (cursor_store.VERSION, cursor_store.SCHEMA),
         derived=True,
     ),
@@ -242,16 +242,16 @@ _KINDS = (
     _Kind("tools/*.json", lambda path, system: list_in(json.loads(system.read(path)[0])), derived=True),
     _Kind("embeddings/models/*.lock", _check_nothing, derived=True),
     _Kind("embeddings/models/all-MiniLM-L6-v2-int8", _check_nothing, derived=True, is_folder=True),
-    _Kind("embeddings/*.sqlite", _check_database(embeddings.SCHEMA_VERSION), derived=True),
+    _Kind("embeddings/*.sqlite", _check_database(embeddings.SCHEMA, embeddings.SCHEMA_VERSION), derived=True),
     _Kind("scopes.sqlite", _check_scopes, (SCOPE_SCHEMA_VERSION, SCOPE_SCHEMA)),
     _Kind(
         delivery_tables.FILE,
-        _check_database(delivery_tables.VERSION),
+        _check_database(delivery_tables.SCHEMA, delivery_tables.VERSION),
         (delivery_tables.VERSION, delivery_tables.SCHEMA),
     ),
     _Kind(
         "metrics.sqlite",
-        _check_database(metric_history.VERSION),
+        _check_database(metric_history.SCHEMA, metric_history.VERSION),
         (metric_history.VERSION, metric_history.SCHEMA),
     ),
     _Kind("compressions.sqlite", _check_nothing, derived=True),

@@ -394,7 +394,7 @@ class Reader:
 def check_index(folder: str) -> None:
     """Read a whole index to find damage; takes seconds for a large one. Raises `DatabaseError`."""
     path = os.path.join(folder, FILE_NAME)
-    check_database(path, SCHEMA_VERSION)
+    check_database(path, SCHEMA, SCHEMA_VERSION)
     database = open_reader(path, SCHEMA_VERSION)
     try:
         _load_files(database)
