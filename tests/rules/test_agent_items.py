@@ -15,7 +15,6 @@ from foveal.daemon.rules.agent_items import (
     put_item,
     set_tool_mode,
 )
-from foveal.daemon.rules.instruction_files import discover
 from foveal.daemon.rules.item_store import ItemStore
 from foveal.daemon.rules.items import Item, ItemKey
 from msgspec.structs import replace
@@ -172,28 +171,3 @@ def test_a_mode_is_of_a_server_or_tool_that_is_known(agent: Agent) -> None:
     assert agent.set("unlisted", "anything", "manual")
     agent.servers.clear()
     assert agent.set("unlisted", "anything", None)
-
-
-def test_a_changed_rule_file_is_the_item_at_once(tmp_path: Path) -> None:
-    root, home = tmp_path / "p", tmp_path / "home"
-    (root / "web").mkdir(parents=True)
-    home.mkdir()
-    rule = root / "web" / "CLAUDE.md"
-    rule.write_text("No jQuery.\n")
-    agent = Agent(tmp_path)
-    agent.put("reference", "x", text="y")
-
-    def items() -> AgentItems:
-        rules = discover(str(root), str(home), ["web/CLAUDE.md"], System(), managed=None)
-        agent.rules = rules.items
-        return agent.items
-
-    agent.rules = items().items[:0] + tuple(item for item in items().items if item.type == "rule")
-    agent.put("rule", "web/CLAUDE.md", include="manual")
-    before = items().get(ItemKey("rule", "web/CLAUDE.md"))
-    assert before is not None
-    assert (before.text, before.include, before.line) == ("No jQuery.", "manual", 1)
-    rule.write_text("\nNo React.\n")
-    after = items().get(ItemKey("rule", "web/CLAUDE.md"))
-    assert after is not None
-    assert (after.text, after.include, after.line, after.source) == ("No React.", "manual", 2, str(rule))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.core.globs import compile_glob
-from foveal.daemon.core.system import Stamp, System, stamp_of
+from foveal.daemon.core.system import System, stamp_of
 from foveal.daemon.rules.instruction_files import RuleSet, discover
 from foveal.daemon.rules.items import IncludeMode, Item
 
@@ -165,35 +165,6 @@ def test_every_kind_of_file_counts_when_its_agent_says(
         compile_glob(pattern)
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        ".claude/rules/a.txt",
-        ".claude/settings.json",
-        ".claude/skills/SKILL.md",
-        ".claude/skills/a/b/SKILL.md",
-        ".claude/skills/a/notes.md",
-        ".clinerules/a.txt",
-        ".clinerules/x/a.md",
-        ".cursor/rules/a.md",
-        ".github/instructions/a.md",
-        ".windsurf/rules/x/a.md",
-        "web/.clinerules",
-        "web/.cursorrules",
-        "web/.cursor/rules/a.md",
-        "docs/README.md",
-        "docs/MYCLAUDE.md",
-        "~/CLAUDE.md",
-        "~/.claude/projects/p/memory/MEMORY.md",
-        "~/.cursor/rules/a.mdc",
-        "!/AGENTS.md",
-    ],
-)
-def test_other_files_are_none(place: Place, path: str) -> None:
-    place.write({path: "Do it."})
-    assert place.items() == {}
-
-
 def test_a_rule_for_other_agents_is_left_out(place: Place) -> None:
     place.write(
         {".github/instructions/a.instructions.md": "---\napplyTo: '**'\nexcludeAgent: coding-agent\n---\nx"}
@@ -258,22 +229,6 @@ def test_an_override_stands_for_the_agents_file_beside_it_only(place: Place) -> 
 
 
 @pytest.mark.parametrize(
-    ("content", "text", "line"),
-    [
-        (b"\xef\xbb\xbfa\r\nb\rc", "a\nb\nc", 1),
-        ("größe".encode("latin-1"), "gr\ufffd\ufffde", 1),
-        ("größe".encode("utf-16"), "größe", 1),
-        (b"\n\n<!-- note\n to self -->\n# Title\n", "# Title", 5),
-        (b"  \n<!-- all -->\n", None, 0),
-        (b"", None, 0),
-    ],
-)
-def test_texts(place: Place, content: bytes, text: str | None, line: int) -> None:
-    place.write({"CLAUDE.md": content})
-    assert [(item.text, item.line) for item in place.items().values()] == ([(text, line)] if text else [])
-
-
-@pytest.mark.parametrize(
     ("files", "warning"),
     [
         ({"CLAUDE.md": "x" * (4 * 1024 * 1024 + 1)}, "CLAUDE.md: isn't read, since it exceeds 4194304 bytes"),
@@ -325,51 +280,9 @@ def imported(place: Place, files: dict[str, str | bytes], name: str = "CLAUDE.md
     return next(item.text for item in found.items if item.name == name), list(found.warnings)
 
 
-@pytest.mark.parametrize("name", ["CLAUDE.md", "GEMINI.md", "CLAUDE.local.md", ".claude/CLAUDE.md"])
-def test_imports_are_put_where_they_stand(place: Place, name: str) -> None:
-    up = "../" if "/" in name else ""
-    text, warnings = imported(
-        place,
-        {
-            name: f"Before\n@{up}docs/a.md\nbetween\n- see @{up}docs/my\\ b.md, please\nafter",
-            "docs/a.md": "\nA1\n@c.md\nA2\n",
-            "docs/c.md": "C\n",
-            "docs/my b.md": "B <!-- x -->\n<!-- y -->\n",
-        },
-        name,
-    )
-    assert warnings == []
-    assert text == (f"Before\nA1\nC\nA2\nbetween\n- see @{up}docs/my\\ b.md, please\n\nB <!-- x -->\n\nafter")
-    assert {
-        str(place.root / "docs" / leaf) for leaf in ("a.md", "c.md", "my b.md")
-    } <= place.discover().sources
-
-
 def test_no_import_in_code(place: Place) -> None:
     source = "`@a.md`\n\n```\n@a.md\n```"
     assert imported(place, {"CLAUDE.md": source, "a.md": "A"}) == (source, [])
-
-
-def test_missing_import_is_reported(place: Place) -> None:
-    text, warnings = imported(place, {"CLAUDE.md": "x @docs/gone.md"})
-    assert text == "x @docs/gone.md"
-    assert warnings == ["CLAUDE.md: the import @docs/gone.md doesn't exist: mend the path"]
-
-
-@pytest.mark.parametrize(
-    ("files", "text", "warned"),
-    [
-        ({"CLAUDE.md": "x\n@CLAUDE.md"}, "x\n@CLAUDE.md", "CLAUDE.md"),
-        ({"CLAUDE.md": "@a.md", "a.md": "a\n@b.md", "b.md": "b\n@./a.md"}, "a\nb\n@./a.md", "b.md"),
-        ({"CLAUDE.md": "@a.md", "a.md": "a\n@CLAUDE.md"}, "a\n@CLAUDE.md", "a.md"),
-    ],
-)
-def test_cycles_end(place: Place, files: dict[str, str | bytes], text: str, warned: str) -> None:
-    result, warnings = imported(place, files)
-    assert result == text
-    assert len(warnings) == 1
-    assert warnings[0].startswith(f"{warned}: the import @")
-    assert "cyclic" in warnings[0]
 
 
 def test_imports_that_multiply_are_bounded(place: Place) -> None:
@@ -377,15 +290,6 @@ def test_imports_that_multiply_are_bounded(place: Place) -> None:
     text, warnings = imported(place, {"CLAUDE.md": "\n".join(f"@{n}.md" for n in range(60)), **files})
     assert len(text) < 60 * 60 * 10
     assert len(warnings) == 101
-
-
-def test_no_more_than_so_many_imports_are_looked_up(place: Place) -> None:
-    place.write({"CLAUDE.md": " ".join(f"@{n}" for n in range(2001)), "AGENTS.md": "A"})
-    found = place.discover()
-    assert len(found.probes) < 2100
-    assert found.warnings == (
-        "CLAUDE.md: the import @2000 is one of more than 2000 in all rules: import less",
-    )
 
 
 def test_a_text_does_not_grow_beyond_the_limit_by_imports(place: Place) -> None:
@@ -626,20 +530,6 @@ def test_any_change_shows(place: Place, change: Callable[[Place], None]) -> None
     again = place.discover()
     assert again != found
     assert again.unchanged(System())
-
-
-def test_a_quiet_tree_is_unchanged_and_gives_the_same_again(place: Place) -> None:
-    fill(place)
-    found = place.discover()
-    place.write({"src/other.py": "x", "docs/other.md": "x"})
-    assert found.unchanged(System())
-    assert place.discover().items == found.items
-    assert list(found.probes) == sorted(found.probes)
-    probes: dict[str, Stamp | None] = dict(found.probes)
-    for name in ("CLAUDE.md", "docs/a.md", "docs/g.md", "GEMINI.md", "web/AGENTS.md", ".cursor/rules/x"):
-        assert probes[str(place.root / name)] == stamp_of((place.root / name).lstat())
-    for name in ("docs/gone", ".github", "AGENTS.md"):
-        assert probes[str(place.root / name)] is None
 
 
 class Frozen(System):

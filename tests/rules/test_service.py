@@ -237,21 +237,6 @@ def read(text: str, *, trusted: bool = False) -> ConfiguredItems:
     return items_in("/p/foveal.toml", text, tomllib.loads(text), None, trusted=trusted)
 
 
-def test_items_keep_where_they_stand() -> None:
-    found = read(TEXT, trusted=True)
-    assert found.warnings == ()
-    rule, reference = found.items
-    assert (rule.type, rule.name, rule.text, rule.include) == (
-        "rule",
-        "commits",
-        "Sign every commit.",
-        "always",
-    )
-    assert (rule.source, rule.line, rule.priority_level) == ("/p/foveal.toml", 5, 200)
-    assert (reference.include, reference.globs, reference.line) == ("glob", ("src/api/**",), 12)
-    assert (reference.description, reference.priority_level) == ("The public interface", 120)
-
-
 def test_a_projects_items_come_after_the_users() -> None:
     assert [item.priority_level for item in read(TEXT).items] == [300, 300]
     assert [item.priority_level for item in read(TEXT.replace("120", "700")).items] == [300, 700]

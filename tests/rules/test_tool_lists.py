@@ -21,7 +21,6 @@ from foveal.daemon.rules.tool_lists import (
     ToolList,
     ToolLister,
     ToolLists,
-    is_name,
     tool_items,
 )
 from msgspec.structs import replace
@@ -114,22 +113,6 @@ def test_unwritable_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "lists").write_text("")
     with pytest.raises(StateError, match="lists"):
         lists_in(tmp_path).store(SERVER, LIST)
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("a", True),
-        ("search/web.v2", True),
-        ("", False),
-        (" ", False),
-        ("a\nb", False),
-        ("a\x1b", False),
-        ("x" * 129, False),
-    ],
-)
-def test_names(name: str, expected: bool) -> None:
-    assert is_name(name) is expected
 
 
 DEADLINE_S = 100.0

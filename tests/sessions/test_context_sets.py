@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 from pathlib import Path
 
 import pytest
@@ -27,8 +25,6 @@ from foveal.daemon.sessions.context_sets import (
     set_context,
 )
 from foveal.daemon.sessions.session import Session
-from hypothesis import given
-from hypothesis import strategies as st
 
 HOME = "/home/ada"
 
@@ -165,20 +161,6 @@ def test_an_entry_that_cannot_be_used_changes_nothing_and_is_named() -> None:
     assert raised.value.field == "items"
 
 
-def test_all_sets_are_replaced_at_once() -> None:
-    one = session(files=("/a",), notes=("n",))
-    one, outcomes = replace_context(one, {"ports": ["80", "080"], "files": ["/a", "~/b"], "fles": []}, HOME)
-    assert one.context == {"files": ("/a", "/home/ada/b"), "ports": ("80",)}
-    assert outcomes == (
-        SetOutcome("files", ("/a", "/home/ada/b"), added=("/home/ada/b",)),
-        SetOutcome("ports", ("80",), added=("80",)),
-        SetOutcome("fles", (), warnings=("fles: did you mean files?",)),
-        SetOutcome("notes", (), removed=("n",)),
-    )
-    one, _ = replace_context(one, {}, HOME)
-    assert one.context == {}
-
-
 def test_the_caps_hold_for_all_sets_at_once() -> None:
     five = {name: list(numbered(10)) for name in "abcde"}
     one, _ = replace_context(session(files=("/a",)), five, HOME)
@@ -188,42 +170,6 @@ def test_the_caps_hold_for_all_sets_at_once() -> None:
             replace_context(one, sets, HOME)
     with pytest.raises(InvalidRequest, match="twice"):
         replace_context(one, {"a": ["1"], "a ": ["2"]}, HOME)
-
-
-def test_the_order_of_the_sets_does_not_depend_on_the_order_of_the_calls() -> None:
-    calls = [("zoo", ["z"]), ("ports", ["80"]), ("bar", ["b"]), ("files", ["/a"])]
-    texts = set()
-    for order in (calls, calls[::-1]):
-        one = session()
-        for name, items in order:
-            one, _ = change(one, name, items)
-        texts.add(tuple(one.context))
-    assert texts == {("files", "ports", "bar", "zoo")}
-
-
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from(["files", "ports", "a", "b", "c", "d", "e"]),
-            st.lists(st.integers(1, 30).map(str), max_size=14),
-            st.sampled_from(["replace", "merge"]),
-        ),
-        max_size=30,
-    )
-)
-def test_no_series_of_calls_exceeds_a_cap(calls: list[tuple[str, list[str], SetMode]]) -> None:
-    one = session()
-    for name, items, mode in calls:
-        try:
-            one, outcome = change(
-                one, name, [f"/{item}" if name == "files" else item for item in items], mode
-            )
-        except TooLarge:
-            continue
-        assert one.context.get(name, ()) == outcome.items
-    assert all(0 < len(entries) <= MAX_SET_ENTRIES for entries in one.context.values())
-    assert all(len(set(entries)) == len(entries) for entries in one.context.values())
-    assert sum(map(len, one.context.values())) <= MAX_ENTRIES
 
 
 def test_the_form_is_a_slug_and_pairs() -> None:
@@ -264,9 +210,6 @@ def test_a_merge_joins_parameters_of_the_same_page_only() -> None:
     check(["board", "tab=1"], ["notes"], ("notes",))
 
 
-EMPTY = Session("s1", "/project", "2025-01-01T00:00:00.000Z")
-
-
 def test_the_text_says_all_that_is_set(tmp_path: Path) -> None:
     here = tmp_path / "notes.md"
     here.touch()
@@ -305,11 +248,6 @@ def test_the_text_says_all_that_is_set(tmp_path: Path) -> None:
     assert resume.applet == Applet("board", {"tab": "2", "id": "7"})
 
 
-def test_resume_text_is_empty_without_sets() -> None:
-    resume = resume_text(EMPTY, exists_on(System()))
-    assert (resume.text, resume.context, resume.missing_files, resume.applet) == ("", {}, (), None)
-
-
 def test_each_part_stands_alone() -> None:
     def check(session: Session, *expected: str) -> None:
         lines = resume_text(session, lambda path: path == "/there").text.split("\n")
@@ -322,24 +260,6 @@ def test_each_part_stands_alone() -> None:
     check(with_context(files=("/gone",)), "Relevant files:", "(1 file not found)")
     check(with_context(applet=("board",)), "Last applet: board")
     check(with_context(ports=("80",)), "ports: 80")
-
-
-def test_inaccessible_files_count_as_missing(tmp_path: Path) -> None:
-    class Refusing(System):
-        def stat(self, path: str) -> os.stat_result:
-            if path == "/refused":
-                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
-            return super().stat(path)
-
-    exists = exists_on(Refusing())
-    loop, dangling = tmp_path / "loop", tmp_path / "dangling"
-    loop.symlink_to(loop)
-    dangling.symlink_to(tmp_path / "nothing")
-    for path in ("/refused", "/a\0b", str(loop), str(dangling), "/" + "x" * 5_000):
-        assert not exists(path)
-    link = tmp_path / "link"
-    link.symlink_to(tmp_path)
-    assert exists(str(link))
 
 
 def check(set_name: str, given: list[str], *expected: str) -> None:
@@ -363,10 +283,6 @@ def test_files_are_absolute_paths() -> None:
     refused("files", "./a.py", "absolute")
     refused("files", "~bob/a.py", "absolute")
     refused("files", "file:///a.py", "absolute")
-
-
-def test_the_home_may_be_the_root() -> None:
-    assert checked_entries("files", ["~/a", "~"], "/").entries == ("/a", "/")
 
 
 def test_endpoints_are_full_urls() -> None:
@@ -409,10 +325,6 @@ def test_the_applet_has_its_form() -> None:
     check("applet", ["board", "tab=1", "tab=1"], "board", "tab=1")
     check("applet", [])
     refused("applet", "tab=1", "slug")
-
-
-def test_other_sets_take_any_line() -> None:
-    check("notes", ["see the wiki", " a ", "a"], "see the wiki", "a")
 
 
 def test_every_entry_is_one_line_of_a_length_that_is_not_empty() -> None:

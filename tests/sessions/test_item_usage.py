@@ -84,10 +84,6 @@ def test_reply_refers_to_items(reply: str, expected: list[int]) -> None:
     assert referred(KEYS, SENT, reply) == tuple(expected)
 
 
-def test_only_names_count_without_contents() -> None:
-    assert referred(KEYS, None, "style.md, ensure_utc") == (STYLE_AT,)
-
-
 def test_names_with_signs_of_patterns_and_none_at_all() -> None:
     keys = (ItemKey("rule", "a.b*(c"), ItemKey("rule", "x(y"), ItemKey("rule", "docs/"))
     assert referred(keys, None, "see a.b*(c and `x(y`") == (0, 1)

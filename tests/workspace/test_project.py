@@ -21,7 +21,6 @@ from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.index.messages import EDITS_MAX, ProjectProgress, TreeDelta
 from foveal.daemon.index.store import FILE_NAME, Activity, FileContent, Reader, Store
-from foveal.daemon.index.symbol_cache import KEPT_SYMBOLS
 from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.memory.pool import Pool
 from foveal.daemon.project.roots import known_roots, project_folder
@@ -47,9 +46,6 @@ GENEROUS_S = 60.0
 
 def record(path: str, digest: bytes = b"d" * 16) -> FileRecord:
     return FileRecord(path, STAMP, digest, "python", symbols=1)
-
-
-SYMBOL = Symbol("f", "function", 1, 1, "def f()", "", 0)
 
 
 def content(path: str, name: str = "f") -> FileContent:
@@ -342,13 +338,6 @@ async def test_an_index_that_was_built_anew_takes_the_place_of_the_former(
     assert set(project.tree.files) == {"a.py", "b.py"}
 
 
-async def test_without_an_index_the_known_tree_stays(project: Project) -> None:
-    project.apply(delta(5, "a.py"))
-    project.take_index(None, ())
-    project.apply(delta(6, "b.py"))
-    assert set(project.tree.files) == {"a.py", "b.py"}
-
-
 async def test_readers_read_the_index_that_is_there_now(project: Project, folder: Path) -> None:
     def names() -> list[str]:
         with project.snapshot().reader() as reader:
@@ -408,18 +397,6 @@ async def test_the_latest_is_first_and_no_reason_takes_all(project: Project) -> 
     hot = project.hot_nodes()
     assert len(hot) == HOT_MAX == len({node.path for node in hot})
     assert [node.path for node in hot[:HOT_EACH]] == ["f39.py", "f38.py", "f37.py"][:HOT_EACH]
-
-
-async def test_files_requested_in_turns_keep_their_places(project: Project) -> None:
-    project.apply(delta(1, "a.py", "b.py"))
-    for _ in range(ASKED_OFTEN + 1):
-        project.hot_files.note_asked(("a.py", "b.py"))
-    before = project.hot_nodes()
-    project.hot_files.note_asked(("b.py",))
-    assert project.hot_nodes() == before
-    for _ in range(2 * ASKED_OFTEN):
-        project.hot_files.note_asked(("b.py",))
-    assert project.hot_nodes() == before[::-1]
 
 
 async def test_the_history_is_read_from_the_index(project: Project, folder: Path) -> None:
@@ -582,21 +559,3 @@ def test_a_tree_is_not_read_from_a_damaged_index(folder: Path) -> None:
             database.execute(statement)
             database.commit()
         assert read_tree("/srv/p", str(folder)) == (None, ())
-
-
-def test_there_is_no_reader_without_an_index(tmp_path: Path) -> None:
-    pool = ReaderPool(str(tmp_path / "nowhere"))
-    with pytest.raises(DatabaseError), pool.borrow():
-        pass
-
-
-async def test_caches_forget_former_contents(project: Project) -> None:
-    first, other, last = bytes([1] * 16), bytes([2] * 16), bytes([3] * 16)
-    project.apply(TreeDelta("/p", 3, (record("a.py", first), record("b.py", other)), (), ()))
-    for digest in (first, other, last):
-        KEPT_SYMBOLS.of(record("a.py", digest), lambda _: (SYMBOL,))
-    before = KEPT_SYMBOLS.count
-    project.apply(TreeDelta("/p", 4, (record("a.py", last), record("b.py", other)), (), ()))
-    assert KEPT_SYMBOLS.count == before - 1, "that of the former content of a.py is gone"
-    project.apply(TreeDelta("/p", 5, (), ("a.py", "b.py"), ()))
-    assert KEPT_SYMBOLS.count == before - 3
