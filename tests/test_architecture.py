@@ -27,7 +27,6 @@ OWNERS = {
     "pygments": {"dashboard/pages/explore.py"},
     "lsprotocol": {"hooks/editors/lsp_server.py"},
     "pygls": {"hooks/editors/lsp_server.py"},
-    "tenacity": {"daemon/compression/model_endpoint.py"},
     "mcp": {
         "daemon/rules/tool_client.py",
         "hooks/mcp_server/server.py",

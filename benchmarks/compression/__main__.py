@@ -16,7 +16,6 @@ from foveal.daemon.context.focus import prompt_words
 from foveal.daemon.index.terms import query_terms
 from foveal.daemon.languages.shared.language import fence_tag, language_of
 from foveal.daemon.languages.shared.parse import parse_source
-from foveal.daemon.languages.shared.records import Symbol
 
 from ..retrieval.corpora import CorpusError
 from .pairs import Pair, languages_of, read_file, read_pairs
@@ -75,7 +74,7 @@ def measure(pair: Pair, text: str, ratio: float) -> Outcome:
     symbols = parse_source(text.encode(), language).symbols
     room = int(len(text) / ratio)
     began = time.perf_counter()
-    forms = {"compress": compressed(text, pair, room, symbols)}
+    forms = {"compress": compressed(text, pair, room)}
     took = time.perf_counter() - began
     source = FileSource(pair.path, text, fence_tag(language), symbols)
     forms["context"] = shorten(source, prompt_words(pair.prompt), (), room).text
@@ -86,9 +85,9 @@ def measure(pair: Pair, text: str, ratio: float) -> Outcome:
     return Outcome(pair, kept, took * 1000)
 
 
-def compressed(text: str, pair: Pair, room: int, symbols: Sequence[Symbol]) -> str:
+def compressed(text: str, pair: Pair, room: int) -> str:
     """Compress a file as the product does: with the terms of the prompt as retrieval cuts them."""
-    return compress(text, pair.path, query_terms(pair.prompt).weights, room, symbols).text
+    return compress(text, pair.path, query_terms(pair.prompt).weights, room).text
 
 
 def report(outcomes: Sequence[Outcome]) -> str:

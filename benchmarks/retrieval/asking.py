@@ -136,9 +136,7 @@ class Asked:
         if TREE not in variant.lists:
             candidates = replace(candidates, tree=(), named={}, why={})
         asked = replace(gathered, candidates=candidates)
-        found = conclude(
-            asked, hits if VECTOR in variant.lists else (), self.tree, self.reader, DEPTH, variant.weights
-        )
+        found = conclude(asked, hits if VECTOR in variant.lists else (), self.tree, self.reader, DEPTH)
         return [hit.path for hit in found]
 
     def _unrouted(

@@ -10,9 +10,9 @@ from .bootstrap import Interval, difference
 from .judged import Judged
 from .measures import MAIN, MEASURES
 from .results import Results
-from .variants import BARE_DENSE, BARE_LEXICAL, RECIPE, RECIPE_LEXICAL
+from .variants import RECIPE, VARIANTS
 
-SIDE_BY_SIDE = (RECIPE_LEXICAL, BARE_LEXICAL, BARE_DENSE)
+SIDE_BY_SIDE = tuple(variant.name for variant in VARIANTS[1:3])
 """Variants whose main measure stands beside the recipe's in the tables by kind, language and project."""
 
 

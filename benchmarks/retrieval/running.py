@@ -21,7 +21,7 @@ from .judged import Project
 from .results import Cost, Results
 from .ripgrep import Ripgrep
 from .semble import Semble
-from .variants import Variant, variants
+from .variants import VARIANTS, Variant
 
 EMBEDDING_BYTES = 384 * 2 + 16 + 8
 """What one embedding takes in the store: 16 bits a dimension, the content's digest, and an id."""
@@ -109,7 +109,7 @@ def _run_project(
         _ask(
             project,
             asked,
-            [variant for variant in variants() if options.vectors or not variant.needs_vectors],
+            [variant for variant in VARIANTS if options.vectors or not variant.needs_vectors],
             results,
         )
         for baseline in baselines:

@@ -6,31 +6,18 @@ The only file of this folder that uses HTTP. The HTTP client is imported with th
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+import msgspec
+from msgspec import Meta, Struct
 
 from ..core.errors import FovealError
-from ..core.system import System
 from ..privacy.low_trust import suspicions
-
-if TYPE_CHECKING:
-    from tenacity import RetryCallState
-
-ATTEMPTS = 3
-"""Maximum number of attempts within the time of a request."""
-
-BACKOFF_SECONDS = 0.5
-"""Seconds before the second attempt, doubled for each further one, unless the endpoint names a pause."""
 
 ANSWER_BYTES_MAX = 1_000_000
 """Maximum bytes of an answer."""
-
-_PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
-"""HTTP status codes of temporary errors."""
 
 REFUSAL_HEAD = 200
 """Characters at the beginning of an answer that are searched for a refusal."""
@@ -56,14 +43,6 @@ class EndpointFailed(FovealError):
     """The endpoint or the network failed. The message contains nothing that was sent."""
 
 
-class _MayPass(EndpointFailed):
-    """A temporary failure; retry after `retry_after` seconds if the endpoint named them."""
-
-    def __init__(self, message: str, retry_after: float | None = None) -> None:
-        super().__init__(message)
-        self.retry_after = retry_after
-
-
 class ModelAnswer(Struct, frozen=True):
     """The model's answer with the endpoint's counts of tokens, 0 if it names none."""
 
@@ -72,26 +51,38 @@ class ModelAnswer(Struct, frozen=True):
     tokens_out: int
 
 
+class _Message(Struct):
+    content: str
+
+
+class _Choice(Struct):
+    message: _Message
+    finish_reason: str | None = None
+
+
+class _Usage(Struct):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+class _Completion(Struct):
+    choices: Annotated[list[_Choice], Meta(min_length=1)]
+    usage: _Usage | None = None
+
+
 class ChatEndpoint:
     """An OpenAI-compatible chat endpoint. Blocks. Thread-safe.
 
     Redirects aren't followed and proxies of the environment aren't used: texts only go where the user said.
     """
 
-    def __init__(self, base_url: str, model: str, api_key: str, system: System) -> None:
+    def __init__(self, base_url: str, model: str, api_key: str) -> None:
         self._url = f"{base_url.rstrip('/')}/chat/completions"
         self._model = model
         self._api_key = api_key
-        self._system = system
 
     def ask(self, instructions: str, text: str, tokens: int, seconds: float) -> ModelAnswer:
-        """Request an answer with at most `tokens`, within `seconds` for all attempts.
-
-        Raises `EndpointFailed`.
-        """
-        from tenacity import Retrying, retry_if_exception_type
-
-        deadline = self._system.monotonic() + seconds
+        """Request an answer with at most `tokens`, within `seconds`. Raises `EndpointFailed`."""
         body = {
             "model": self._model,
             "messages": [{"role": "system", "content": instructions}, {"role": "user", "content": text}],
@@ -99,22 +90,6 @@ class ChatEndpoint:
             "max_tokens": tokens,
             "stream": False,
         }
-        attempts = Retrying(
-            stop=lambda state: (
-                state.attempt_number >= ATTEMPTS
-                or self._system.monotonic() + state.upcoming_sleep >= deadline
-            ),
-            wait=_pause,
-            retry=retry_if_exception_type(_MayPass),
-            sleep=self._system.sleep,
-            reraise=True,
-        )
-        return attempts(self._attempt, body, deadline)
-
-    def _attempt(self, body: Mapping[str, Any], deadline: float) -> ModelAnswer:
-        seconds = deadline - self._system.monotonic()
-        if seconds <= 0:
-            raise EndpointFailed("the endpoint took too long")
         return _answer(asyncio.run(self._post(body, seconds)))
 
     async def _post(self, body: Mapping[str, Any], seconds: float) -> bytes:
@@ -130,72 +105,34 @@ class ChatEndpoint:
                 httpx2.AsyncClient(timeout=seconds, trust_env=False, follow_redirects=False) as client,
                 client.stream("POST", self._url, json=body, headers=headers) as response,
             ):
-                _check(response.status_code, response.headers)
-                return await _read(response.aiter_raw())
+                if response.status_code != 200:
+                    raise EndpointFailed(f"the endpoint answered with status {response.status_code}")
+                received = bytearray()
+                async for chunk in response.aiter_raw():
+                    received += chunk
+                    if len(received) > ANSWER_BYTES_MAX:
+                        raise EndpointFailed(
+                            f"the endpoint's answer has more than {ANSWER_BYTES_MAX:,} bytes"
+                        )
+                return bytes(received)
         except (TimeoutError, httpx2.TimeoutException) as error:
             raise EndpointFailed("the endpoint took too long") from error
         except httpx2.ConnectError as error:
             raise EndpointFailed("the endpoint can't be reached") from error
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
-            raise _MayPass(f"the connection to the endpoint broke ({type(error).__name__})") from error
-
-
-def _pause(state: RetryCallState) -> float:
-    """Return the seconds before the next attempt: those named by the endpoint, else doubled each time."""
-    error = state.outcome.exception() if state.outcome is not None else None
-    if isinstance(error, _MayPass) and error.retry_after is not None:
-        return error.retry_after
-    return BACKOFF_SECONDS * 2.0 ** (state.attempt_number - 1)
-
-
-def _check(status: int, headers: Mapping[str, str]) -> None:
-    if status in _PASSING:
-        raise _MayPass(
-            f"the endpoint answered with status {status}", _seconds(headers.get("retry-after", ""))
-        )
-    if status != 200:
-        raise EndpointFailed(f"the endpoint answered with status {status}")
-    if headers.get("content-encoding", "identity") not in ("", "identity"):
-        raise EndpointFailed("the endpoint packed its answer though it was asked not to")
-
-
-def _seconds(written: str) -> float | None:
-    """Return the seconds of a Retry-After header, or None for a date or anything else."""
-    return float(written) if written.isascii() and written.isdigit() and len(written) < 7 else None
-
-
-async def _read(chunks: Any) -> bytes:
-    parts: list[bytes] = []
-    size = 0
-    async for chunk in chunks:
-        size += len(chunk)
-        if size > ANSWER_BYTES_MAX:
-            raise EndpointFailed(f"the endpoint's answer has more than {ANSWER_BYTES_MAX:,} bytes")
-        parts.append(chunk)
-    return b"".join(parts)
+            raise EndpointFailed(f"the connection to the endpoint broke ({type(error).__name__})") from error
 
 
 def _answer(data: bytes) -> ModelAnswer:
     """Parse an answer. Raises `EndpointFailed` if it is invalid or incomplete."""
     try:
-        reply = json.loads(data)
-        choice = reply["choices"][0]
-        text = choice["message"]["content"]
-    except (ValueError, RecursionError) as error:
-        raise EndpointFailed("the endpoint's answer is no JSON") from error
-    except (TypeError, KeyError, IndexError) as error:
-        raise EndpointFailed("the endpoint's answer holds no choice with a message") from error
-    if not isinstance(text, str):
-        raise EndpointFailed("the endpoint's answer holds no text")
-    if choice.get("finish_reason") not in (None, "stop", "length"):
+        reply = msgspec.json.decode(data, type=_Completion)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise EndpointFailed(f"the endpoint's answer is no chat completion: {error}") from error
+    choice, usage = reply.choices[0], reply.usage or _Usage()
+    if choice.finish_reason not in (None, "stop", "length"):
         raise EndpointFailed("the endpoint didn't finish its answer")
-    usage = reply.get("usage")
-    return ModelAnswer(text, _count(usage, "prompt_tokens"), _count(usage, "completion_tokens"))
-
-
-def _count(usage: object, key: str) -> int:
-    value = usage.get(key) if isinstance(usage, dict) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 40 else 0
+    return ModelAnswer(choice.message.content, usage.prompt_tokens or 0, usage.completion_tokens or 0)
 
 
 def instructions(path: str, words: Sequence[str], characters: int) -> str:

@@ -7,10 +7,9 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from ..compression.compress import MARK, Compress, Compressed, compress, kind_of
-from ..compression.lines import width_of
+from ..compression.compress import MARK, Compress, Compressed, compress
+from ..compression.document import kind_of
 from ..languages.shared.records import Symbol
 from ..project.content import count_lines, split_lines
 
@@ -39,7 +38,8 @@ def shorten(source: FileSource, words: Iterable[str], wanted: Collection[str], c
     weights = dict.fromkeys(sorted(words), 1.0)
     weights |= dict.fromkeys(sorted(name.rpartition(".")[2] for name in wanted), WANTED_WEIGHT)
     shorter = compress if source.symbols and not is_document(source) else source.compress
-    found = shorter(source.text, source.path, weights, characters, source.symbols, wanted)
+    lines = [(one.start_line, one.end_line) for one in source.symbols if one.name in wanted]
+    found = shorter(source.text, source.path, weights, characters, lines)
     return Shortened(found.text, found.left_out_lines)
 
 
@@ -50,15 +50,12 @@ def shorten_definition(
 
     With `last` only the lines up to that one are shown, such as the head of a class.
     """
-    head = (replace(symbol, end_line=last),) if last and last < symbol.end_line else ()
-    symbol = head[0] if head else symbol
     before = symbol.start_line - 1
-    lines = source.lines[before : symbol.end_line]
+    lines = source.lines[before : min(last or symbol.end_line, symbol.end_line)]
     # Blank lines replace what is above the definition, so that its lines keep their numbers.
     text = "\n" * before + "\n".join(lines)
-    inside = (*head, *(item for item in source.symbols if _holds(symbol, item)))
     room = min(characters, len(text) - 1)  # a text that fits would be returned without line numbers
-    found = compress(text, source.path, sorted(words), room, inside)
+    found = compress(text, source.path, sorted(words), room)
     shown = found.text.split("\n")
     if before and shown and shown[0].lstrip().startswith("…"):
         shown = shown[1:]
@@ -72,11 +69,7 @@ def shorten_text(text: str, path: str, words: Iterable[str], characters: int) ->
 
 def is_document(source: FileSource) -> bool:
     """Whether a file is prose, data or a log, and not code."""
-    return kind_of(source.path, source.text, bool(source.symbols)) != "code"
-
-
-def _holds(outer: Symbol, inner: Symbol) -> bool:
-    return outer.start_line <= inner.start_line <= inner.end_line <= outer.end_line
+    return kind_of(source.path, source.text) != "code"
 
 
 def left_out_note(count: int, what: str) -> str:
@@ -135,7 +128,7 @@ def outline(symbols: Sequence[Symbol], tag: str, *, docs: bool, depth: int = 99)
     With `docs` the first line of the documentation follows as a comment in the language `tag`.
     """
     chosen = [symbol for symbol in symbols if symbol.depth <= depth]
-    width = width_of(max((symbol.start_line for symbol in chosen), default=1))
+    width = len(str(max((symbol.start_line for symbol in chosen), default=1)))
     lines: list[str] = []
     for symbol in chosen:
         indent = "" if symbol.kind == "section" else "    " * symbol.depth

@@ -6,7 +6,6 @@ A source that fails or takes too long is left out and reported; the others don't
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Coroutine, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -172,10 +171,6 @@ class ContextSources:
         return known, visible_session(caller.policy, caller.session, denied)
 
 
-CACHE_FILE = "compressions.sqlite"
-"""Name of the file in the state folder that caches answers of the compression model."""
-
-
 class CompressionService:
     """Provides a compressor for each build and runs the model afterwards. On the event loop only."""
 
@@ -183,25 +178,10 @@ class CompressionService:
         self, config: CompressionConfig, environment: Environment, system: System, work: Work
     ) -> None:
         self._config = config
-        self._environment = environment
-        self._system = system
         self._work = work
-        self._model: ModelCompressor | None = None
+        self._model = ModelCompressor(config, system, environment.variables) if config.enabled else None
         self._asked: set[tuple[str, str, int]] = set()
         """Documents being compressed now: project, path, characters."""
-
-    async def load(self) -> None:
-        """Open the model's cache if a model is enabled."""
-        if self._config.enabled:
-            path = os.path.join(self._environment.state_dir, CACHE_FILE)
-            variables = self._environment.variables
-            make = partial(ModelCompressor, self._config, self._system, path, variables)
-            self._model = await self._work.in_builder(make)
-
-    def close(self) -> None:
-        """Close the cache."""
-        if self._model is not None:
-            self._model.close()
 
     def compress(self) -> Compress:
         """Return the compressor for the documents of one context."""
@@ -235,8 +215,7 @@ class CompressionService:
                     document.path,
                     document.words,
                     document.characters,
-                    document.symbols,
-                    document.names,
+                    document.lines,
                 )
                 made |= bool((await asyncio.to_thread(work)).model)
         finally:

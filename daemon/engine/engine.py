@@ -135,7 +135,6 @@ class Engine:
     async def run(self, started: asyncio.Event) -> None:
         """Load the scopes, start the indexer, and keep both until `close`."""
         await self.projects.load()
-        await self.compressing.load()
         stores = self.deliveries.load(), self.history.load()
         warnings = await self.scoping.load(self.state_dir), *[await load for load in stores]
         self.warnings = (*self.warnings, *filter(None, warnings))
@@ -163,7 +162,6 @@ class Engine:
         await self.deliveries.close()
         await self.history.close()
         self._work.close()
-        self.compressing.close()
 
     async def problems(self) -> tuple[str, ...]:
         """Return the problems that keep the daemon from its work now, in words; they clear by themselves."""

@@ -128,6 +128,25 @@ class FoundPlace(Struct, frozen=True):
     distance: int = 0
 
 
+def at_link(link: Link, certainty: Certainty, why: str, via: str = "") -> FoundPlace:
+    """Return the place of a reference."""
+    return FoundPlace(link.path, link.line, link.scope, certainty, via, why)
+
+
+def at_definition(
+    definition: Definition,
+    certainty: Certainty,
+    why: str,
+    via: str = "",
+    steps: tuple[int, ...] = (),
+    reference: tuple[str, int] | None = None,
+    distance: int = 0,
+) -> FoundPlace:
+    """Return the place of a definition; the other parameters are those of `FoundPlace`."""
+    line = definition.symbol.start_line
+    return FoundPlace(definition.path, line, definition.id, certainty, via, why, steps, reference, distance)
+
+
 class Findings(Struct, frozen=True):
     """The places found, in order, and remarks about them. `more` says that there are more places."""
 
@@ -152,7 +171,16 @@ def in_order(found: Iterable[FoundPlace], place: Callable[[str], int]) -> list[F
     return list(unique.values())
 
 
-Handler = Callable[..., Findings]
+FindPlaces = Callable[[Meaning, "CodeGraph"], Iterable[Sequence[FoundPlace]]]
+"""Finds the places that have a relation to one meaning, in lists; a list of more than `FOUND_MAX` is cut."""
+
+
+def find_places(find: FindPlaces, meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
+    """Return the places that have a relation to any of some meanings, in order."""
+    parts = [part for meaning in meanings for part in find(meaning, graph)]
+    found = in_order((each for part in parts for each in part[:FOUND_MAX]), graph.place)
+    remarks = tuple(filter(None, map(several, meanings)))
+    return Findings(found, remarks, any(len(part) > FOUND_MAX for part in parts))
 
 
 CONSTRUCTORS: Final = frozenset(
@@ -217,6 +245,22 @@ class CodeGraph:
         record = self.tree.files.get(path)
         return family_of(record.language if record else "")
 
+    def defined(self, meaning: Meaning) -> list[Definition]:
+        """Return the definitions that a name means, or all those in the files that it means."""
+        return list(meaning.definitions) or [
+            each for file in meaning.files for each in self.links.definitions_at(file)
+        ]
+
+    def affected(self, meaning: Meaning) -> list[int]:
+        """Return the ids that a change of a subject affects: the subject and its members."""
+        ids = [each.id for each in self.defined(meaning)]
+        return [*ids, *self.links.inside(ids)] if meaning.definitions else ids
+
+    def names(self, ids: Sequence[int]) -> str:
+        """Return the path over some definitions in words."""
+        known = self.definitions(ids)
+        return leads([known[each].symbol.name for each in ids if each in known])
+
     def members(self, ids: Collection[int]) -> list[Definition]:
         """Return the definitions inside others, at any depth: methods of classes, nested functions."""
         return list(self.definitions(self.links.inside(ids)).values())
@@ -256,6 +300,18 @@ class CodeGraph:
             link
             for link in self.links.into(stands_for, kinds, limit)
             if stands_for[link.target] == link.target or link.kind in _CONSTRUCTING
+        ]
+
+    def by_name(
+        self, meaning: Meaning, kinds: Collection[str], definitions: Iterable[Definition]
+    ) -> list[Link]:
+        """Return the unresolved references by a name, in the languages of some definitions of it."""
+        families = {self.family(each.path) for each in definitions}
+        states = ("external", "name") if meaning.external else ("name",)
+        return [
+            link
+            for link in self.links.named(meaning.name, kinds, states, FOUND_MAX + 1)
+            if meaning.external or self.family(link.path) in families
         ]
 
     def reached(

@@ -16,7 +16,8 @@ from .code_graph import (
     FoundPlace,
     Meaning,
     Reached,
-    in_order,
+    at_link,
+    find_places,
     leads,
     several,
 )
@@ -32,20 +33,12 @@ LENGTH_MAX: Final = 14
 LINKS_MAX: Final = 1_000
 """Maximum number of references followed at a time."""
 
-FILES_MAX: Final = 200
-"""Maximum number of files visited along imports."""
-
-COMMON_DEPTH: Final = 4
-COMMON_MAX: Final = 100
-"""Maximum number of references followed in search of a common caller."""
-
 
 def connection(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
     """Return the definitions on a shortest path of references between two subjects.
 
     The first of these that exists is returned: a path from the first subject to the second; one from the
-    second to the first; one that may also lead from a method to its overrides; paths from the nearest common
-    caller to both; the files on a path of imports.
+    second to the first; one that may also lead from a method to its overrides.
     """
     remarks = [several(each) for each in meanings]
     if len(meanings) < 2 or not all(each.known for each in meanings[:2]):
@@ -56,29 +49,18 @@ def connection(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
         for start, end in ((first, second), (second, first)):
             path = _path(_ids(start, graph), _ids(end, graph), graph, overrides=overrides)
             if path:
-                names = graph.definitions(path)
-                said = leads([names[each].symbol.name for each in path if each in names])
+                said = graph.names(path)
                 how = "connected, if methods are called that override others" if overrides else "connected"
                 return Findings(
                     _told(path, graph, said, "name" if overrides else certainty),
                     (*filter(None, remarks), f"{how}: {said}"),
                 )
-    common = _common(_ids(first, graph), _ids(second, graph), graph)
-    if common:
-        return Findings(
-            common, (*filter(None, remarks), "neither reaches the other: a common caller reaches both")
-        )
-    for start, end in ((first, second), (second, first)):
-        files = _files(start.paths, end.paths, graph)
-        if files:
-            said = leads([each.path for each in files])
-            return Findings(files, (*filter(None, remarks), f"connected by imports alone: {said}"))
     return Findings((), (*filter(None, remarks), f"no path of at most {LENGTH_MAX} references connects them"))
 
 
 def _ids(meaning: Meaning, graph: CodeGraph) -> list[int]:
     """Return the ids of a subject and its members: reaching a method means reaching its class."""
-    ids = meaning.ids or [each.id for file in meaning.files for each in graph.links.definitions_at(file)]
+    ids = [each.id for each in graph.defined(meaning)]
     return [*ids, *graph.links.inside(ids)]
 
 
@@ -168,69 +150,6 @@ def _told(path: Sequence[int], graph: CodeGraph, via: str, certainty: Certainty)
     return found
 
 
-def _common(first: Collection[int], second: Collection[int], graph: CodeGraph) -> list[FoundPlace]:
-    """Return the paths from the nearest common caller to both sets of definitions."""
-    first_callers = {
-        each.link.scope: each
-        for each in graph.reached(first, (), COMMON_DEPTH, COMMON_MAX)
-        if each.link.scope
-    }
-    second_callers = {
-        each.link.scope: each
-        for each in graph.reached(second, (), COMMON_DEPTH, COMMON_MAX)
-        if each.link.scope
-    }
-    shared = [each for each in first_callers if each in second_callers]
-    if not shared:
-        return []
-    best = min(
-        shared,
-        key=lambda each: (
-            first_callers[each].depth + second_callers[each].depth,
-            first_callers[each].link.path,
-            first_callers[each].link.line,
-        ),
-    )
-    found: list[FoundPlace] = []
-    for reached in (first_callers[best], second_callers[best]):
-        names = graph.definitions([best, *reached.steps])
-        via = leads([names[each].symbol.name for each in (best, *reached.steps) if each in names])
-        found.append(
-            FoundPlace(reached.link.path, reached.link.line, best, "resolved", via, "reaches both",
-                       reached.steps, None, len(found))
-        )  # fmt: skip
-    return found
-
-
-def _files(starts: Iterable[str], ends: Collection[str], graph: CodeGraph) -> list[FoundPlace]:
-    """Return the files on a shortest path of imports."""
-    before: dict[str, tuple[str, int]] = dict.fromkeys(starts, ("", 0))
-    frontier = list(before)
-    wanted = set(ends) - set(before)
-    for _ in range(LENGTH_MAX):
-        following: list[str] = []
-        for edge in graph.reader.graph.import_edges(frontier) if frontier and wanted else ():
-            if edge.target not in before:
-                before[edge.target] = (edge.importer, edge.line)
-                following.append(edge.target)
-                if edge.target in wanted:
-                    return _imported(edge.target, before)
-        frontier = following if len(before) < FILES_MAX else []
-    return []
-
-
-def _imported(end: str, before: dict[str, tuple[str, int]]) -> list[FoundPlace]:
-    path = [(end, 1)]
-    while before[path[-1][0]][0]:
-        path.append(before[path[-1][0]])
-    path.reverse()
-    via = leads([each for each, _ in path])
-    return [
-        FoundPlace(each, line, 0, "resolved", via, f"step {place + 1} of {len(path)}", distance=place)
-        for place, (each, line) in enumerate(path)
-    ]
-
-
 IMPACT_DEPTH: Final = 3
 """Default depth of a walk: callers of callers of callers."""
 
@@ -252,20 +171,19 @@ def impact(meanings: Sequence[Meaning], graph: CodeGraph, depth: int = IMPACT_DE
     Places that match by name only come last, and aren't followed.
     """
     depth = max(1, min(depth, DEPTH_MAX))
-    found: list[FoundPlace] = []
-    remarks: list[str] = []
     more = False
-    for meaning in meanings:
-        starts = _starts(meaning, graph)
-        reached = list(graph.reached(starts, (), depth, REACHED_MAX))
+
+    def places(meaning: Meaning, graph: CodeGraph) -> Iterable[Sequence[FoundPlace]]:
+        nonlocal more
+        reached = list(graph.reached(graph.affected(meaning), (), depth, REACHED_MAX))
         more = more or len(reached) >= REACHED_MAX
-        found.extend(_told_of_impact(reached, graph, meaning))
+        yield _told_of_impact(reached, graph, meaning)
         if meaning.files and not meaning.definitions:
-            found.extend(_importing(meaning.files, graph, depth))
-        found.extend(_by_name(meaning, graph))
-        remarks.append(several(meaning))
-    remarks.append(f"followed to a depth of {depth}")
-    return Findings(in_order(found, graph.place), tuple(filter(None, remarks)), more)
+            yield _importing(meaning.files, graph, depth)
+        yield _by_name(meaning, graph)
+
+    found = find_places(places, meanings, graph)
+    return Findings(found.found, (*found.remarks, f"followed to a depth of {depth}"), found.more or more)
 
 
 def tests(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
@@ -274,45 +192,39 @@ def tests(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
     A helper in a test file isn't a test: the walk passes through it. If no test is known to reach the
     subject, the tests that import its file are returned.
     """
-    found: list[FoundPlace] = []
-    remarks: list[str] = []
     more = False
-    for meaning in meanings:
-        reached = graph.reached(_starts(meaning, graph), (), TESTS_DEPTH, REACHED_MAX)
+
+    def places(meaning: Meaning, graph: CodeGraph) -> Iterable[Sequence[FoundPlace]]:
+        nonlocal more
+        reached = graph.reached(graph.affected(meaning), (), TESTS_DEPTH, REACHED_MAX)
         in_tests = list(islice((each for each in reached if _in_tests(each, graph)), TESTS_MAX))
         more = more or len(in_tests) >= TESTS_MAX
         helpers = {each.steps[0] for each in in_tests}
         told = _told_of_impact([each for each in in_tests if each.link.scope not in helpers], graph, meaning)
         named = [each for each in _by_name(meaning, graph) if graph.is_test(each.path)]
-        files = dict.fromkeys((*meaning.files, *(each.path for each in meaning.definitions)))
         if not told and not named:
+            files = dict.fromkeys((*meaning.files, *(each.path for each in meaning.definitions)))
             named = [
                 FoundPlace(edge.importer, edge.line, 0, "name", edge.target, f"imports {edge.target}")
                 for edge in graph.reader.graph.edges_into(files)
                 if graph.is_test(edge.importer)
             ]
-        found.extend((*told, *named))
-        remarks.append(several(meaning))
-    return Findings(in_order(found, graph.place), tuple(filter(None, remarks)), more)
+        return told, named
+
+    found = find_places(places, meanings, graph)
+    return Findings(found.found, found.remarks, found.more or more)
 
 
-def _starts(meaning: Meaning, graph: CodeGraph) -> list[int]:
-    """Return the ids that a change of a subject affects: the subject and its members."""
-    if meaning.definitions:
-        return [*meaning.ids, *graph.links.inside(meaning.ids)]
-    return [each.id for file in meaning.files for each in graph.links.definitions_at(file)]
-
-
-def _told_of_impact(reached: Iterable[Reached], graph: CodeGraph, meaning: Meaning) -> list[FoundPlace]:
-    chosen = list(reached)[:FOUND_MAX]
-    names = graph.definitions({step for each in chosen for step in each.steps})
+def _told_of_impact(reached: Sequence[Reached], graph: CodeGraph, meaning: Meaning) -> list[FoundPlace]:
+    chosen = reached[:FOUND_MAX]
+    graph.definitions({step for each in chosen for step in each.steps})  # read at once
     return [
         FoundPlace(
             each.link.path,
             each.link.line,
             each.link.scope,
-            "name" if meaning.guess else "resolved",
-            leads([names[step].symbol.name for step in each.steps if step in names]),
+            meaning.certainty,
+            graph.names(each.steps),
             _WHY[each.link.kind],
             each.steps,
             distance=each.depth,
@@ -324,13 +236,8 @@ def _told_of_impact(reached: Iterable[Reached], graph: CodeGraph, meaning: Meani
 def _by_name(meaning: Meaning, graph: CodeGraph) -> list[FoundPlace]:
     if meaning.files and not meaning.definitions:
         return []
-    families = {graph.family(each.path) for each in meaning.definitions}
-    states = ("name", "external") if meaning.external else ("name",)
-    return [
-        FoundPlace(link.path, link.line, link.scope, "name", meaning.name, "calls something of its name")
-        for link in graph.links.named(meaning.name, CALLS, states, FOUND_MAX)
-        if meaning.external or graph.family(link.path) in families
-    ]
+    links = graph.by_name(meaning, CALLS, meaning.definitions)
+    return [at_link(link, "name", "calls something of its name", meaning.name) for link in links]
 
 
 def _importing(files: Collection[str], graph: CodeGraph, depth: int) -> list[FoundPlace]:

@@ -13,12 +13,10 @@ from .code_graph import (
     FOUND_MAX,
     Certainty,
     CodeGraph,
-    Findings,
     FoundPlace,
     Meaning,
-    in_order,
-    leads,
-    several,
+    at_definition,
+    at_link,
 )
 
 DEPTH_MAX: Final = 12
@@ -38,78 +36,56 @@ class Kin(NamedTuple):
     steps: tuple[int, ...]
 
 
-def subclasses(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
+def subclasses(meaning: Meaning, graph: CodeGraph) -> Iterable[Sequence[FoundPlace]]:
     """Return the direct and indirect subclasses of classes."""
-    return _classes(meanings, graph, "inherits from it")
+    return _classes(meaning, graph, "inherits from it")
 
 
-def superclasses(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
+def superclasses(meaning: Meaning, graph: CodeGraph) -> Iterable[Sequence[FoundPlace]]:
     """Return the direct and indirect superclasses of classes."""
-    found: list[FoundPlace] = []
-    remarks: list[str] = []
-    for meaning in meanings:
-        starts = _of_classes(meaning)
-        kin = above(starts, graph)
-        known = graph.definitions(each.id for each in kin)
-        for each in kin:
-            target = known.get(each.id)
-            if target is not None:
-                via = leads([known[step].symbol.name for step in each.steps[:-1] if step in known])
-                here = (each.link.path, each.link.line)
-                line, sure = target.symbol.start_line, meaning.certainty
-                found.append(
-                    FoundPlace(
-                        target.path,
-                        line,
-                        target.id,
-                        sure,
-                        via,
-                        "inherited from",
-                        each.steps,
-                        here,
-                        each.depth,
-                    )
-                )
-        found.extend(
-            FoundPlace(link.path, link.line, link.scope, "name", link.name, "inherits from it")
-            for link in graph.links.out_of([each.id for each in starts], ("inherit",), FOUND_MAX)
-            if not link.target
+    starts = _of_classes(meaning)
+    kin = above(starts, graph)
+    known = graph.definitions(each.id for each in kin)
+    yield [
+        at_definition(
+            known[each.id],
+            meaning.certainty,
+            "inherited from",
+            graph.names(each.steps[:-1]),
+            each.steps,
+            (each.link.path, each.link.line),
+            each.depth,
         )
-        remarks.append(several(meaning))
-    return Findings(in_order(found, graph.place), tuple(filter(None, remarks)))
+        for each in kin
+        if each.id in known
+    ]
+    links = graph.links.out_of([each.id for each in starts], ("inherit",), FOUND_MAX)
+    yield [at_link(link, "name", "inherits from it", link.name) for link in links if not link.target]
 
 
-def implementations(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
+def implementations(meaning: Meaning, graph: CodeGraph) -> Iterable[Sequence[FoundPlace]]:
     """Return the implementations of interfaces, traits and bases, and of their methods."""
-    classes = [each for each in meanings if _of_classes(each) or not each.definitions]
-    methods = [each for each in meanings if each not in classes]
-    first = _classes(classes, graph, "implements it")
-    second = overrides(methods, graph, upwards=False) if methods else Findings()
-    return Findings(
-        [*first.found, *second.found], tuple(dict.fromkeys((*first.remarks, *second.remarks))), first.more
-    )
+    if _of_classes(meaning) or not meaning.definitions:
+        return _classes(meaning, graph, "implements it")
+    return [_overriding(meaning, graph)]
 
 
-def overrides(meanings: Sequence[Meaning], graph: CodeGraph, *, upwards: bool = True) -> Findings:
-    """Return the methods that override others; with `upwards` also the methods that those override."""
-    found: list[FoundPlace] = []
-    remarks: list[str] = []
-    for meaning in meanings:
-        for member, kin, owner in _counterparts(meaning.definitions, graph, down=True):
-            found.append(_counterpart(member, kin, owner, meaning.certainty, "overrides it", 0))
-        if upwards:
-            meant = {each.id for each in meaning.definitions}
-            for member, kin, owner in _counterparts(meaning.definitions, graph, down=False):
-                if member.id in meant:
-                    continue  # reported as the overridden methods
-                found.append(
-                    _counterpart(member, kin, owner, meaning.certainty, "overridden by it", DEPTH_MAX)
-                )
-        if len(meaning.definitions) > OWNERS_MAX:
-            count = len(meaning.definitions)
-            remarks.append(f"{count} definitions bear the name, too many to follow: say whose is meant")
-        remarks.append(several(meaning))
-    return Findings(in_order(found, graph.place), tuple(filter(None, remarks)))
+def overrides(meaning: Meaning, graph: CodeGraph) -> Iterable[Sequence[FoundPlace]]:
+    """Return the methods that override others, and the methods that those override."""
+    yield _overriding(meaning, graph)
+    meant = set(meaning.ids)
+    yield [
+        _counterpart(member, kin, owner, meaning.certainty, "overridden by it", DEPTH_MAX)
+        for member, kin, owner in _counterparts(meaning.definitions, graph, down=False)
+        if member.id not in meant  # else it is reported as an overridden method
+    ]
+
+
+def _overriding(meaning: Meaning, graph: CodeGraph) -> list[FoundPlace]:
+    return [
+        _counterpart(member, kin, owner, meaning.certainty, "overrides it", 0)
+        for member, kin, owner in _counterparts(meaning.definitions, graph, down=True)
+    ]
 
 
 def overridden_by(definitions: Sequence[Definition], graph: CodeGraph) -> dict[int, Definition]:
@@ -157,34 +133,24 @@ def _kin(starts: Iterable[Definition], graph: CodeGraph, *, down: bool) -> list[
     return list(found.values())
 
 
-def _classes(meanings: Sequence[Meaning], graph: CodeGraph, why: str) -> Findings:
-    found: list[FoundPlace] = []
-    remarks: list[str] = []
-    more = False
-    for meaning in meanings:
-        starts = _of_classes(meaning)
-        kin = below(starts, graph)
-        more = more or len(kin) >= FOUND_MAX
-        known = graph.definitions(step for each in kin for step in each.steps)
-        for each in kin:
-            via = (
-                leads([known[step].symbol.name for step in each.steps if step in known])
-                if each.depth > 1
-                else ""
-            )
-            found.append(
-                FoundPlace(each.link.path, each.link.line, each.id, meaning.certainty, via, why, each.steps,
-                      distance=each.depth)
-            )  # fmt: skip
-        families = {graph.family(each.path) for each in starts}
-        states = ("external", "name") if meaning.external else ("name",)
-        found.extend(
-            FoundPlace(link.path, link.line, link.scope, "name", "", f"{why}, by the name")
-            for link in graph.links.named(meaning.name, ("inherit",), states, FOUND_MAX)
-            if meaning.external or graph.family(link.path) in families
+def _classes(meaning: Meaning, graph: CodeGraph, why: str) -> Iterable[Sequence[FoundPlace]]:
+    starts = _of_classes(meaning)
+    yield [
+        FoundPlace(
+            each.link.path,
+            each.link.line,
+            each.id,
+            meaning.certainty,
+            graph.names(each.steps) if each.depth > 1 else "",
+            why,
+            each.steps,
+            distance=each.depth,
         )
-        remarks.append(several(meaning))
-    return Findings(in_order(found, graph.place), tuple(filter(None, remarks)), more)
+        for each in below(starts, graph)
+    ]
+    yield [
+        at_link(link, "name", f"{why}, by the name") for link in graph.by_name(meaning, ("inherit",), starts)
+    ]
 
 
 def _counterparts(
@@ -211,16 +177,8 @@ def _counterparts(
 def _counterpart(
     member: Definition, kin: Kin, method: Definition, sure: Certainty, why: str, distance: int
 ) -> FoundPlace:
-    return FoundPlace(
-        member.path,
-        member.symbol.start_line,
-        member.id,
-        sure,
-        method.symbol.name,
-        why,
-        (*kin.steps[:-1], method.id),
-        distance=distance + kin.depth,
-    )
+    steps = (*kin.steps[:-1], method.id)
+    return at_definition(member, sure, why, method.symbol.name, steps, distance=distance + kin.depth)
 
 
 def _of_classes(meaning: Meaning) -> list[Definition]:

@@ -5,7 +5,7 @@ neighbours of a node, and what a definition needs.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final, Literal, NamedTuple
 
@@ -20,14 +20,15 @@ from .code_graph import (
     CALLS,
     CLASSES,
     FOUND_MAX,
-    Certainty,
     CodeGraph,
     Findings,
+    FindPlaces,
     FoundPlace,
     Meaning,
-    in_order,
+    at_definition,
+    at_link,
+    find_places,
     is_constructor,
-    several,
 )
 from .hierarchy import OWNERS_MAX, is_kin, overridden_by, subclasses, superclasses
 
@@ -38,98 +39,60 @@ NAMES_MAX: Final = 60
 """Maximum number of names of unresolved calls looked up."""
 
 
-def callers(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
+def callers(meaning: Meaning, graph: CodeGraph) -> Iterable[Sequence[FoundPlace]]:
     """Return the calls of definitions; the calls of a class are those of its constructor."""
-    return _used(meanings, graph, CALLS, "calls")
+    return _used(meaning, graph, CALLS, "calls")
 
 
-def references(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
+def references(meaning: Meaning, graph: CodeGraph) -> Iterable[Sequence[FoundPlace]]:
     """Return every reference to definitions: calls, bases, types, decorators and plain uses."""
-    return _used(meanings, graph, (), "refers to")
+    return _used(meaning, graph, (), "refers to")
 
 
-def callees(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
+def callees(meaning: Meaning, graph: CodeGraph) -> Iterable[Sequence[FoundPlace]]:
     """Return the callees of definitions and their members, in order of the calls.
 
     A resolved callee is shown at its definition, with the call in `reference`; others at the call.
     """
-    found: list[FoundPlace] = []
-    remarks: list[str] = []
-    for meaning in meanings:
-        ids = meaning.ids or [each.id for file in meaning.files for each in graph.links.definitions_at(file)]
-        inside = graph.links.inside(ids)
-        found.extend(_called(graph, graph.links.out_of([*ids, *inside], CALLS, FOUND_MAX)))
-        remarks.append(several(meaning))
-    return Findings(in_order(found, graph.place), tuple(filter(None, remarks)), len(found) >= FOUND_MAX)
+    ids = [each.id for each in graph.defined(meaning)]
+    links = graph.links.out_of([*ids, *graph.links.inside(ids)], CALLS, FOUND_MAX)
+    found = list(_called(graph, links))
+    for certainty in ("resolved", "name"):
+        yield [each for each in found if each.certainty == certainty]
 
 
-def _used(meanings: Sequence[Meaning], graph: CodeGraph, kinds: Collection[str], why: str) -> Findings:
-    found: list[FoundPlace] = []
-    remarks: list[str] = []
-    more = False
-    for meaning in meanings:
-        for part in _parts(meaning, graph, kinds, why):
-            taken = part[: FOUND_MAX + 1]
-            more = more or len(taken) > FOUND_MAX
-            found.extend(taken[:FOUND_MAX])
-        remarks.append(several(meaning))
-    return Findings(in_order(found, graph.place), tuple(filter(None, remarks)), more)
-
-
-def _parts(
-    meaning: Meaning, graph: CodeGraph, kinds: Collection[str], why: str
-) -> Iterator[list[FoundPlace]]:
-    """Yield three lists: the resolved references, the references that may reach the subject through a base,
-    and the references that only match by name."""
+def _used(meaning: Meaning, graph: CodeGraph, kinds: Collection[str], why: str) -> Iterator[list[FoundPlace]]:
+    """Yield three lists: the resolved references, the references that may reach the subject through a base or
+    an overload, and the references that only match by name."""
     if meaning.external:
         yield _external(meaning, graph, kinds, why)
         return
-    definitions = list(meaning.definitions) or [
-        each for file in meaning.files for each in graph.links.definitions_at(file)
-    ]
-    own = set(meaning.files)
-    sure = meaning.certainty
+    definitions = graph.defined(meaning)
     stands_for = graph.made_by(definitions)
     names = graph.definitions(stands_for)
     tell = len(stands_for) > 1
     yield [
-        FoundPlace(
-            link.path,
-            link.line,
-            link.scope,
-            sure,
-            names[link.target].symbol.name if tell else "",
-            f"{why} it",
-        )
+        at_link(link, meaning.certainty, f"{why} it", names[link.target].symbol.name if tell else "")
         for link in graph.uses(stands_for, kinds, FOUND_MAX + 1)
-        if link.path not in own
+        if link.path not in meaning.files
     ]
     if not meaning.definitions:
         return
     bases = overridden_by(definitions, graph)
     themselves = {each.id for each in definitions}  # an override calls the method it overrides
     yield [
-        FoundPlace(
-            link.path,
-            link.line,
-            link.scope,
-            "name",
-            bases[link.target].symbol.name,
-            f"{why} what it overrides",
-        )
+        at_link(link, "name", f"{why} what it overrides", bases[link.target].symbol.name)
         for link in graph.links.into(bases, kinds, FOUND_MAX + 1)
         if link.scope not in themselves
     ]
     overloads = _overloads(definitions, graph)
     yield [
-        FoundPlace(
-            link.path, link.line, link.scope, "name", overloads[link.target], f"{why} an overload of it"
-        )
+        at_link(link, "name", f"{why} an overload of it", overloads[link.target])
         for link in graph.links.into(overloads, kinds, FOUND_MAX + 1)
     ]
     families = {graph.family(each.path) for each in definitions}
     yield [
-        FoundPlace(link.path, link.line, link.scope, "name", "", f"{why} something of its name")
+        at_link(link, "name", f"{why} something of its name")
         for name in _borne(meaning, definitions)
         for link in graph.links.named(name, kinds, limit=FOUND_MAX + 1)
         if graph.family(link.path) in families
@@ -154,18 +117,14 @@ def _overloads(definitions: Sequence[Definition], graph: CodeGraph) -> dict[int,
 def _external(meaning: Meaning, graph: CodeGraph, kinds: Collection[str], why: str) -> list[FoundPlace]:
     """Return the usages of an external name; with a module, only in the files that import it."""
     links = graph.links.named(meaning.name, kinds, ("external", "name"), FOUND_MAX + 1)
-    if meaning.module and meaning.module != meaning.name:
+    if meaning.module:
         importing = {each.path for each in graph.reader.graph.module_imports(meaning.module, -1)}
-        links = [link for link in links if link.path in importing and link.state == "external"]
-    elif meaning.module:
-        importing = {each.path for each in graph.reader.graph.module_imports(meaning.module, -1)}
-        links = [link for link in links if link.path in importing]
-    return [
-        FoundPlace(
-            link.path, link.line, link.scope, "name", meaning.module, f"{why} it, which isn't the project's"
-        )
-        for link in links
-    ]
+        links = [
+            link
+            for link in links
+            if link.path in importing and (link.state == "external" or meaning.module == meaning.name)
+        ]
+    return [at_link(link, "name", f"{why} it, which isn't the project's", meaning.module) for link in links]
 
 
 def _borne(meaning: Meaning, definitions: Sequence[Definition]) -> list[str]:
@@ -186,49 +145,27 @@ def _called(graph: CodeGraph, links: Sequence[Link]) -> Iterator[FoundPlace]:
     alike: dict[tuple[str, str], list[Definition]] = {}
     for place, link in enumerate(links):
         here = (link.path, link.line)
+        via = f"{link.path}:{link.line}"
         target = targets.get(link.target)
         if target is not None:
-            symbol = target.symbol
-            yield FoundPlace(
-                target.path, symbol.start_line, target.id, "resolved", _at(here), "called", (), here, place
-            )
+            yield at_definition(target, "resolved", "called", via, (), here, place)
         elif link.state == "name":
             key = (link.name, graph.family(link.path))
             if key not in alike:
                 alike[key] = _alike(graph, *key) if len(alike) < NAMES_MAX else []
             for definition in alike[key]:
-                yield FoundPlace(
-                    definition.path,
-                    definition.symbol.start_line,
-                    definition.id,
-                    "name",
-                    _at(here),
-                    "called",
-                    (),
-                    here,
-                    place,
-                )
+                yield at_definition(definition, "name", "called", via, (), here, place)
             if not alike[key]:
                 yield FoundPlace(*here, link.scope, "name", link.name, "calls", distance=place)
         else:
-            yield FoundPlace(
-                *here,
-                link.scope,
-                "name",
-                link.name,
-                "calls what isn't the project's",
-                distance=place + len(links),
-            )
+            why, last = "calls what isn't the project's", place + len(links)
+            yield FoundPlace(*here, link.scope, "name", link.name, why, distance=last)
 
 
 def _alike(graph: CodeGraph, name: str, family: str) -> list[Definition]:
     found = graph.reader.graph.definitions_named(name, ALIKE_MAX + 1)
     kept = [each for each in found if graph.family(each.path) == family]
     return kept if len(found) <= ALIKE_MAX else []
-
-
-def _at(place: tuple[str, int]) -> str:
-    return f"{place[0]}:{place[1]}"
 
 
 KINDS: Final = ("class", "function", "macro", "method", "struct", "trait", "interface")
@@ -257,10 +194,7 @@ def unused(
     found: list[Definition] = []
     while len(found) <= most and (batch := list(islice(chosen, max(most, 20)))):
         found.extend(_kept(batch, found, graph))
-    shown = [
-        FoundPlace(each.path, each.symbol.start_line, each.id, "resolved", "", "nobody refers to it")
-        for each in found[:most]
-    ]
+    shown = [at_definition(each, "resolved", "nobody refers to it") for each in found[:most]]
     return Findings(shown, (LIMITS,) if shown else (), len(found) > most)
 
 
@@ -286,29 +220,25 @@ NEIGHBOURS_MAX: Final = 50
 """Maximum number of neighbours of each relation in an answer."""
 
 
-class Neighbour(Struct, frozen=True):
+class Neighbour(Struct, frozen=True, omit_defaults=True):
     """A neighbour: its node id, the place of the reference, and its certainty. `via` is as in a search hit.
 
     An unknown callee has no node id; its `name` is the name in the call.
     """
 
-    node_id: str
-    name: str
     path: str
     line: int
-    certainty: Certainty
-    via: str
+    certainty: str
+    node_id: str = ""
+    name: str = ""
+    via: str = ""
 
 
-class Neighbours(Struct, frozen=True):
-    """Neighbours in one relation, resolved ones first; `more` says that there are others."""
-
-    shown: tuple[Neighbour, ...]
-    more: bool
-
-
-def neighbours(tree: Tree, reader: Reader, path: str, symbol: Symbol | None) -> Mapping[str, Neighbours]:
-    """Return the neighbours of a definition, or of a file if there is no definition, by relation."""
+def neighbours(
+    tree: Tree, reader: Reader, path: str, symbol: Symbol | None
+) -> tuple[dict[str, list[Neighbour]], list[str]]:
+    """Return the neighbours of a definition, or of a file if there is no definition, by relation, resolved
+    ones first; and the relations that have more than `NEIGHBOURS_MAX`."""
     graph = CodeGraph(tree, reader)
     if symbol is None:
         meanings = [Meaning(path, path, files=(path,))]
@@ -317,29 +247,27 @@ def neighbours(tree: Tree, reader: Reader, path: str, symbol: Symbol | None) -> 
             each for each in graph.links.definitions_at(path, symbol.name) if each.symbol.name == symbol.name
         ]
         meanings = [Meaning(symbol.name, base_name(symbol.name), tuple(found), len(found))]
-    relations = {"callers": callers, "callees": callees}
+    relations: dict[str, FindPlaces] = {"callers": callers, "callees": callees}
     if symbol is not None and symbol.kind in CLASSES:
         relations |= {"subclasses": subclasses, "superclasses": superclasses}
-    return {name: _shown(name, relation(meanings, graph), graph) for name, relation in relations.items()}
+    shown: dict[str, list[Neighbour]] = {}
+    more: list[str] = []
+    for relation, find in relations.items():
+        findings = find_places(find, meanings, graph)
+        chosen = findings.found[:NEIGHBOURS_MAX]
+        known = graph.definitions(each.node for each in chosen)
+        shown[relation] = [_neighbour(relation, each, known.get(each.node)) for each in chosen]
+        if findings.more or len(findings.found) > len(chosen):
+            more.append(relation)
+    return shown, more
 
 
-def _shown(relation: str, findings: Findings, graph: CodeGraph) -> Neighbours:
-    chosen = findings.found[:NEIGHBOURS_MAX]
-    known = graph.definitions(each.node for each in chosen)
-    shown = []
-    for each in chosen:
-        node = known.get(each.node)
-        place = each.reference or (each.path, each.line)
-        if relation in _OUTGOING and each.reference is None:
-            shown.append(Neighbour("", each.via, *place, each.certainty, ""))
-            continue
-        node_id = f"{node.path}#{node.symbol.name}" if node is not None else each.path
-        via = "" if each.reference else each.via
-        shown.append(Neighbour(node_id, node.symbol.name if node else "", *place, each.certainty, via))
-    return Neighbours(tuple(shown), findings.more or len(findings.found) > len(chosen))
-
-
-_OUTGOING = frozenset({"callees", "superclasses"})
+def _neighbour(relation: str, place: FoundPlace, node: Definition | None) -> Neighbour:
+    path, line = place.reference or (place.path, place.line)
+    if relation in {"callees", "superclasses"} and place.reference is None:
+        return Neighbour(path, line, place.certainty, name=place.via)
+    node_id = f"{node.path}#{node.symbol.name}" if node is not None else place.path
+    return Neighbour(path, line, place.certainty, node_id, via="" if place.reference else place.via)
 
 
 VALUE_LINES: Final = 3

@@ -230,7 +230,7 @@ class ProjectInstructions:
         """Replace the rules by those that were discovered again."""
         former, self.rules = self.rules, rules
         # Whether stamps prove anything is no change.
-        if replace(rules, racy=former.racy, lasting=former.lasting) != former:
+        if replace(rules, lasting=former.lasting) != former:
             self.generation += 1
 
     def set_items(self, items: AgentItems) -> None:

@@ -20,7 +20,6 @@ from ..core.confined_folder import (
     ConfinedReader,
     ReadFile,
     RefusedError,
-    digest_now,
 )
 from ..core.globs import anchored_globs, compile_glob, escape_glob, rebase_glob
 from ..core.system import Stamp, System, stamps_hold
@@ -62,27 +61,17 @@ class RuleSet(Struct, frozen=True):
     warnings: tuple[str, ...]
     probes: tuple[tuple[str, Stamp | None], ...]
     sources: frozenset[str]
-    racy: tuple[tuple[str, bytes], ...] = ()
-    """Digests of the probes modified less than `RACY_NS` before they were read: a later change may leave
-    their stamps unchanged."""
     lasting: bool = True
-    """False if something could not be read for a temporary reason (see `System`): no stamp changes when it
-    becomes readable, so the rules must be read again."""
+    """False if something could not be read for a temporary reason (see `System`), or was modified just
+    before: no stamp may tell a change, so the rules must be read again."""
 
     texts: tuple[tuple[str, Stamp | None], ...] = ()
     """The `probes` of `sources`."""
 
     def unchanged(self, system: System, *, texts_only: bool = False) -> bool:
         """Tell whether discovery would give the same rules again for the same names, by a stat for each
-        probe, or with `texts_only` whether the texts are those on disk.
-
-        Files in `racy` are read again.
-        """
-        return (
-            self.lasting
-            and stamps_hold(system.lstat, self.texts if texts_only else self.probes)
-            and all(digest_now(system, path) == digest for path, digest in self.racy)
-        )
+        probe, or with `texts_only` whether the texts are those on disk."""
+        return self.lasting and stamps_hold(system.lstat, self.texts if texts_only else self.probes)
 
 
 def discover(
@@ -202,7 +191,6 @@ class _Discovery:
             tuple(warnings),
             probes,
             sources,
-            tuple(sorted(self._reader.racy.items())),
             lasting=self._reader.lasting,
             texts=tuple(probe for probe in probes if probe[0] in sources),
         )

@@ -82,7 +82,6 @@ class Candidates(Struct, frozen=True):
 
     - `lexical`: found by words; `vector`: found by meaning; `tree`: the files, lines and definitions that the
       question names.
-    - `further`: more lexical chunks, which follow all ranked ones if many files are wanted.
     - `chunks`: the places of the chunks in the other lists, by id.
 
     By file:
@@ -102,7 +101,6 @@ class Candidates(Struct, frozen=True):
     """
 
     lexical: Sequence[tuple[int, float]] = ()
-    further: Sequence[int] = ()
     vector: Sequence[tuple[int, float]] = ()
     tree: Sequence[tuple[int, float]] = ()
     chunks: Mapping[int, ChunkPlace] = field(default_factory=dict)

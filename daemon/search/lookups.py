@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from ..core.errors import PermissionDenied
@@ -100,21 +101,8 @@ def _neighbours(
     # Imported here because loading this module takes longer than starting the daemon.
     from ..graph.usages import neighbours
 
-    found = neighbours(snapshot.tree, reader, path, symbol)
-    described: dict[str, Any] = {
-        name: [
-            {
-                **({"node_id": item.node_id} if item.node_id else {"name": item.name}),
-                "path": item.path,
-                "line": item.line,
-                "certainty": item.certainty,
-                **({"via": item.via} if item.via else {}),
-            }
-            for item in each.shown
-        ]
-        for name, each in found.items()
-    }
-    more = [name for name, each in found.items() if each.more]
+    found, more = neighbours(snapshot.tree, reader, path, symbol)
+    described: dict[str, Any] = to_builtins(found)
     return {**described, "more": more} if more else described
 
 

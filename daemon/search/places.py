@@ -40,11 +40,6 @@ def has_filter(text: str) -> bool:
     return bool(re.search(_FILTER, text))
 
 
-def asks_for_whole(text: str) -> bool:
-    """Whether a text asks for the content of a place, rather than for something in it."""
-    return bool(_WHOLE.match(text))
-
-
 def narrow(chosen: Filter, places: Sequence[PlaceMention], tree: Tree, reader: Reader) -> tuple[Filter, str]:
     """Limit a filter to the place that a question names, if it exists and the caller gave none.
 
@@ -96,7 +91,6 @@ def _paths_meant(name: str, tree: Tree) -> Iterator[Filter]:
 
 
 _FILTER = r"(?<![\w/])(?:path|file|dir|folder|glob|in):(?!//)(?P<name>[^\s,;]+)"
-_WHOLE = re.compile(r"(?i)what(?:'s| is| does) (?:said )?(?:in|at|under|(?:the )?section)\b")
 _IN = r"\b(?i:in|inside|within|under|from|of|into|below|across) (?:(?:the|our|file|files|only|all) )*"
 _QUOTED = r"[\"\u201c][^\"\u201d]+[\"\u201d]"
 _PLACES: Final[tuple[tuple[PlaceKind, str], ...]] = (

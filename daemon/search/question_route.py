@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from .graph_cues import CUES, EXPLAINED, FIRST, OF_ALL, WORDS, Cue
 from .mentions import TITLE_CASE, certainty_of, read_path
-from .places import PlaceMention, asks_for_whole, find_places, has_filter
+from .places import PlaceMention, find_places, has_filter
 from .query import Relation, Route
 from .question import Question
 
@@ -35,8 +35,7 @@ class RoutedQuestion(Struct, frozen=True):
     """The route of a question, with a reason for it in `evidence`, in words for people.
 
     A structural question has a `relation` and its `subjects` as written; a connection has two, start and end.
-    `depth` is the requested number of edges, 0 if none is given. `places` are the places to search in; with
-    `whole_place` the content of the place is asked for, rather than something in it.
+    `depth` is the requested number of edges, 0 if none is given. `places` are the places to search in.
     """
 
     route: Route
@@ -45,7 +44,6 @@ class RoutedQuestion(Struct, frozen=True):
     subjects: tuple[str, ...] = ()
     places: tuple[PlaceMention, ...] = ()
     depth: int = 0
-    whole_place: bool = False
 
 
 def route_question(question: Question, is_name: IsName) -> RoutedQuestion:
@@ -64,7 +62,7 @@ def route_question(question: Question, is_name: IsName) -> RoutedQuestion:
     places = tuple(find_places(asked)) if opener in FIRST or has_filter(asked) else ()
     if places and not code:
         reason = (f"names a {places[0].kind}: {places[0].name}",)
-        return RoutedQuestion("positional", reason, places=places, whole_place=asks_for_whole(asked))
+        return RoutedQuestion("positional", reason, places=places)
     if opener in WORDS["asking"] and opener != asked and not code:
         return RoutedQuestion("semantic", (f"asks in words: {asked[:PROSE_MAX].rstrip(' ?')}",))
     return RoutedQuestion("hybrid", ("names no relation and no place, and asks no question in words",))

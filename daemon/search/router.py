@@ -38,13 +38,13 @@ from .candidates import (
 )
 from .definitions import FILES_MAX, FUNCTIONS, find_definitions
 from .exact_text import TextPlace, defines_alone, find_text, has_name, unknown_names, weight_of
-from .filters import EVERYTHING, Filter
+from .filters import Filter
 from .need import need_of
 from .places import narrow
 from .query import FoundDefinition, Hit, Relation, Route
 from .question import Question, take_apart
 from .question_route import RoutedQuestion, route_question, with_relation
-from .ranking import DEFAULT, RankWeights, list_ranks, rank, topic_terms
+from .ranking import list_ranks, rank, topic_terms
 
 NEAR = 0.6
 """Minimum score of a further chunk of a file in a hit, relative to the file's best chunk."""
@@ -56,7 +56,7 @@ KINDS_OVERFETCH = 4
 """Factor for the number of lexical candidates if only some kinds of definitions are wanted."""
 
 CHUNKS_WANTED = 8
-"""Number of lexical hits fetched for each wanted file, if more files are wanted than usual."""
+"""Minimum number of lexical hits fetched for each wanted file."""
 
 SYMBOL_FILES_MAX = 500
 """Maximum number of definitions whose files a filter by definition name searches."""
@@ -99,9 +99,8 @@ def gather(
 ) -> GatheredCandidates:
     """Divide a question into its parts, choose its route, and ask the code graph and the lexical index.
 
-    With `relation` only the graph answers, with this relation of the names in the text. If `files_wanted` is
-    more than the usual number of candidates gives, `Candidates.further` has more of them. `on_words` is
-    called before the lexical search, with the question and the ids of the files to search (None for all).
+    With `relation` only the graph answers, with this relation of the names in the text. `on_words` is called
+    before the lexical search, with the question and the ids of the files to search (None for all).
     `linked_first` says that the files that mention the names in the question are linked.
 
     Raises `ValueError` for a glob that can't be used.
@@ -131,10 +130,6 @@ def gather(
     start = replace(start, narrowed=chosen != given)
     if files is not None and not files:
         return replace(start, answer=())
-    if taken == "positional" and given == EVERYTHING:
-        held = structural.held_by(decided, tree, reader, limit)
-        if held:
-            return replace(start, answer=held)
     if taken == "structural":
         forced = route == "structural" or relation is not None
         start = _structural(
@@ -161,7 +156,6 @@ def conclude(
     tree: Tree,
     reader: Reader,
     limit: int,
-    weights: RankWeights = DEFAULT,
     *,
     definitions: bool = False,
     embedded: bool = True,
@@ -176,7 +170,7 @@ def conclude(
         return gathered.rarity.get(term, 0.0)
 
     most = max(limit, FILES_MAX) if definitions else limit
-    ranked = rank(gathered.question, candidates, languages, rarity, weights, most)
+    ranked = rank(gathered.question, candidates, languages, rarity, most)
     by_path: dict[str, list[FoundDefinition]] = {}
     if definitions:
         for definition in find_definitions(
@@ -187,28 +181,7 @@ def conclude(
             )
         for found in by_path.values():
             found.sort(key=lambda one: (-one.probability, one.first))
-    ranked = [*ranked[:limit], *_further(gathered, ranked, limit, tree, reader)]
-    return _hits(ranked, candidates, by_path, reader)
-
-
-def _further(
-    gathered: GatheredCandidates, ranked: Sequence[RankedFile], limit: int, tree: Tree, reader: Reader
-) -> list[RankedFile]:
-    """Return the files that have only `further` candidates, with scores below those of the ranked files."""
-    if len(ranked) >= limit or not gathered.candidates.further:
-        return []
-    known = {file.path for file in ranked}
-    places = reader.chunks.places(gathered.candidates.further)
-    held = held_chunks(gathered.filter, places.values(), tree, reader)
-    first: dict[str, ChunkPlace] = {}
-    for number in gathered.candidates.further:
-        if number in held and held[number].path not in known:
-            first.setdefault(held[number].path, held[number])
-    last = ranked[-1].score if ranked else 1.0
-    return [
-        RankedFile(path, round(last / (1 + place), 6), [(chunk, 0.0)], ())
-        for place, (path, chunk) in enumerate(first.items(), 1)
-    ][: limit - len(ranked)]
+    return _hits(ranked[:limit], candidates, by_path, reader)
 
 
 def with_need(
@@ -284,7 +257,6 @@ def _with_candidates(
         named = [pair for pair in named if pair[0].path in allowed]
     exact: list[TextPlace] = []
     hits: list[LexicalHit] = []
-    further: list[LexicalHit] = []
     rarity: dict[str, float] = {}
     cover: dict[int, tuple[float, float, float]] = {}
     degraded: tuple[str, ...] = ()
@@ -295,7 +267,6 @@ def _with_candidates(
         # A chunk of several small definitions has only one kind, so kinds are filtered afterwards.
         most = LEXICAL_MAX * (KINDS_OVERFETCH if start.filter.kinds else 1)
         hits = lexical.search(terms, max(most, CHUNKS_WANTED * files_wanted), files=start.files)
-        hits, further = hits[:most], hits[most:]
         rarity = rarities(topic_terms(start.question), lexical)
         cover = _cover(terms, hits, lexical)
         exact = find_text(
@@ -324,7 +295,6 @@ def _with_candidates(
     candidates = Candidates(
         rare=frozenset(holders) if len(holders) <= RARE_FILES else frozenset(),
         lexical=found,
-        further=tuple(hit.chunk_id for hit in further),
         tree=in_order(outright.items(), chunks),
         chunks=chunks,
         named=by_name,

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
 from msgspec import Struct
 
-from ..graph.code_graph import CLASSES, FOUND_MAX, CodeGraph, Findings, FoundPlace, Meaning, in_order, several
+from ..graph.code_graph import (
+    CLASSES,
+    FOUND_MAX,
+    CodeGraph,
+    Findings,
+    FindPlaces,
+    FoundPlace,
+    Meaning,
+    at_definition,
+    find_places,
+)
 from ..graph.connection import IMPACT_DEPTH, connection, impact, tests
 from ..graph.file_links import cycles, importers, imports, outline
 from ..graph.hierarchy import implementations, overrides, subclasses, superclasses
@@ -19,7 +29,7 @@ from ..index.chunk_table import StoredChunk
 from ..index.link_table import Definition
 from ..index.store import Reader
 from ..languages.shared.language import language_of
-from ..project.tree import Tree, files_named, has_module
+from ..project.tree import Tree, has_module
 from .candidates import definitions_of
 from .filters import EVERYTHING, Filter
 from .query import Hit, Relation
@@ -29,7 +39,7 @@ from .question_route import RoutedQuestion, with_relation
 SUBJECTS_MAX: Final = 4
 """Maximum number of subjects of one question."""
 
-SECTIONS_MAX: Final = 20
+NAMED_MAX: Final = 20
 """Maximum number of definitions with the same name that are read."""
 
 GUESS_PENDING: Final = 0.1
@@ -69,43 +79,6 @@ def asked(question: Question, decided: RoutedQuestion) -> tuple[Relation, tuple[
         return "definition", names or with_relation("definition", question).subjects, depth
     relation = "impact" if decided.depth > 1 and decided.relation == "callers" else decided.relation
     return relation, decided.subjects, depth
-
-
-def held_by(decided: RoutedQuestion, tree: Tree, reader: Reader, limit: int) -> tuple[Hit, ...]:
-    """Return the section or class whose content a question asks for, and its members, in source order.
-
-    Returns nothing if the question searches for something in it (`find retry in section Errors`), or if it
-    doesn't exist. If the question also names a file, only this file is searched.
-    """
-    places = [place for place in decided.places if place.kind in {"section", "class"}]
-    if not places or not decided.whole_place:
-        return ()
-    graph = CodeGraph(tree, reader)
-    files = {
-        path for place in decided.places if place.kind == "file" for path in files_named(place.name, tree)
-    }
-    for name in dict.fromkeys((places[0].name, places[0].name.title(), places[0].name.capitalize())):
-        named = [
-            (path, symbol)
-            for path, symbol in reader.definitions_named(name, SECTIONS_MAX)
-            if (path in files if files else True)
-            and (symbol.kind == "section") == (places[0].kind == "section")
-        ]
-        if named:
-            definitions = [
-                each
-                for path, symbol in named
-                for each in graph.links.definitions_at(path, symbol.name)
-                if each.symbol.name == symbol.name
-            ]
-            within = graph.members([each.id for each in definitions])
-            found = [
-                FoundPlace(each.path, each.symbol.start_line, each.id, "resolved", "", why)
-                for why, group in (("this is it", definitions), ("lies in it", within))
-                for each in group
-            ]
-            return tuple(islice(_hits(found, graph, EVERYTHING, None), max(limit, 0)))
-    return ()
 
 
 def is_code(name: str) -> bool:
@@ -193,7 +166,7 @@ def _means_file(relation: Relation, subject: str, reader: Reader) -> bool:
     top-level function or class (`tests for blueprints`)."""
     if relation != "tests" or is_code(subject):
         return relation in _OF_FILES
-    found = reader.definitions_named(subject, SECTIONS_MAX)
+    found = reader.definitions_named(subject, NAMED_MAX)
     return not any(symbol.kind in _TOP and not symbol.depth for _, symbol in found)
 
 
@@ -209,23 +182,17 @@ def _asked(
         return impact(meanings, graph, depth)
     if relation == "unused":
         return unused(meanings, graph, min(max(limit, 0), FOUND_MAX), paths)
-    return _HANDLERS[relation](meanings, graph)
+    if relation in _OF_EACH:
+        return find_places(_OF_EACH[relation], meanings, graph)
+    return _OF_TOGETHER[relation](meanings, graph)
 
 
-def _definitions(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
-    found: list[FoundPlace] = []
-    remarks: list[str] = []
-    for meaning in meanings:
-        found.extend(
-            FoundPlace(each.path, each.symbol.start_line, each.id, "name" if meaning.guess else "resolved",
-                       "", "defined here", distance=each.symbol.depth)
-            for each in meaning.definitions
-        )  # fmt: skip
-        found.extend(FoundPlace(path, 1, 0, "resolved", "", "this file") for path in meaning.files)
-        if meaning.external:
-            remarks.append(f"the project doesn't define `{meaning.written}`; ask what calls it")
-        remarks.append(several(meaning))
-    return Findings(in_order(found, graph.place), tuple(filter(None, remarks)))
+def _definitions(meaning: Meaning, _: CodeGraph) -> Iterator[list[FoundPlace]]:
+    yield [
+        at_definition(each, meaning.certainty, "defined here", distance=each.symbol.depth)
+        for each in meaning.definitions
+    ]
+    yield [FoundPlace(path, 1, 0, "resolved", "", "this file") for path in meaning.files]
 
 
 def _hits(
@@ -299,21 +266,23 @@ def _degraded(waiting: int, subjects: Sequence[str], *, unread: bool, linked_fir
     return (f"{files}: references in them may be missing or known by name only",)
 
 
-_HANDLERS = {
+_OF_EACH: Final[dict[Relation, FindPlaces]] = {
     "definition": _definitions,
     "callers": callers,
     "callees": callees,
     "references": references,
     "importers": importers,
-    "imports": imports,
     "subclasses": subclasses,
     "superclasses": superclasses,
     "implementations": implementations,
     "overrides": overrides,
-    "tests": tests,
+}
+_OF_TOGETHER: Final[dict[Relation, Callable[[Sequence[Meaning], CodeGraph], Findings]]] = {
+    "imports": imports,
     "outline": outline,
     "connection": connection,
     "cycles": cycles,
+    "tests": tests,
 }
 _OF_FILES = frozenset({"importers", "imports", "outline", "cycles"})
 _OF_ALL = frozenset({"cycles", "unused"})

@@ -47,7 +47,7 @@ def move_former(folder: str, system: System) -> None:
             database.create_function("sent", 2, _sent)
             _copy(requests, 3, database, _FROM_REQUESTS, system)
             _copy(timeline, 1, database, _FROM_TIMELINE, system)
-            close_database(database, building)
+            close_database(database)
             os.replace(building, target)
             remove_database(building)
             system.fsync_folder(folder)
@@ -69,7 +69,7 @@ def _copy(path: str, version: int, database: Database, statements: Sequence[str]
         return
     try:
         with damage_raised():
-            open_reader(path, version, sealed=True).close()
+            open_reader(path, version).close()
             database.execute("ATTACH DATABASE ? AS former", (path,))
             try:
                 with transaction(database):

@@ -23,12 +23,14 @@ from hypothesis import strategies as st
 
 from tests.properties import examples
 
-LANGUAGES = {"python": "python", "javascript": "javascript", "markdown": "markdown"}
+EXTENSIONS = {"python": ".py", "javascript": ".js", "markdown": ".md"}
 
 
 def source_of(text: str, language: str = "python") -> FileSource:
     text = textwrap.dedent(text).removeprefix("\n")
-    return FileSource(f"a.{language}", text, language, parse_source(text.encode(), language).symbols)
+    return FileSource(
+        f"a{EXTENSIONS[language]}", text, language, parse_source(text.encode(), language).symbols
+    )
 
 
 def show(source: FileSource, characters: int = 100_000, words: str = "", wanted: str = "") -> tuple[str, int]:
@@ -82,7 +84,7 @@ def python_sources(draw: st.DrawFn) -> str:
 def sources(draw: st.DrawFn) -> FileSource:
     if draw(st.booleans()):
         return source_of(draw(python_sources()))
-    language = draw(st.sampled_from(sorted(LANGUAGES)))
+    language = draw(st.sampled_from(sorted(EXTENSIONS)))
     words = [
         "function f(a){",
         "}",

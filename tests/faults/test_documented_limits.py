@@ -6,13 +6,13 @@ import pytest
 from foveal.benchmarks.mutations.mutation import ROOT
 from foveal.daemon.access import dashboard
 from foveal.daemon.api import contexts, handlers
+from foveal.daemon.compression import compress
 from foveal.daemon.context import rendered, sent_content
 from foveal.daemon.core import storage, write_behind
 from foveal.daemon.core.system import RACY_NS
 from foveal.daemon.hooks import payloads, responder
 from foveal.daemon.index import chunk_table, crash_guard, symbol_cache
 from foveal.daemon.memory import pool_file
-from foveal.daemon.search import results
 from foveal.daemon.sessions import session_store
 from foveal.daemon.sessions.delivery_tables import DeliveryLimits
 from foveal.daemon.workspace import hot_files
@@ -41,14 +41,13 @@ PHRASES = (
     f"{sent_content.HELD_MAX:,} slices in total",
     f"`history.days`, and {LOG.max_contexts:,} contexts |",
     f"{handlers.MEMORY_MAX_BYTES // MB} MB; {contexts.CALLS_MAX} requests of 4 KB",
-    f"{results.KEPT_CHARACTERS // 1_000_000} million characters; {chunk_table.UNPACKED_BYTES // 1_000_000} MB",
+    f"{compress.KEPT_CHARACTERS / 1_000_000} million characters; {chunk_table.UNPACKED_BYTES // 1_000_000} MB",
     f"records for {LOG.record_days} days; {LOG.max_per_session:,} records per session, {LOG.max_requests:,} in total",
     f"{LOG.entries_per_session:,} entries per session",
     f"{write_behind.WAITING_BYTES // MB} MB waiting to be written | `test_write_behind.py`",
     f"{session_store.MAX_SESSIONS:,} on disk, none whole in memory",
     f"parts of {pool_file.ROTATE_BYTES // 1_000_000} MB",
     f"cut to {storage.WAL_BYTES // MB} MB at a checkpoint",
-    f"CRC-32 of a database of up to {storage.SEALED_BYTES // MB} MB",
     f"{responder.WINDOWS_MAX:,}; {payloads.EVENTS_MAX:,}; {spool.MAX_FILES} files of {spool.MAX_BYTES // MB} MB",
     f"{hot_files.BUFFERS_MAX} a project, {hot_files.BUFFER_CHARACTERS // 1_000_000} million characters each",
     f"{symbol_cache.SYMBOLS_MAX:,} definitions of about 350 bytes",

@@ -32,10 +32,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Indexed:
 def around(project: Indexed, path: str, name: str = "") -> dict[str, list[str]]:
     with project.reader() as reader:
         symbol = next((each for each in reader.symbols(path) if each.name == name), None)
-        found = neighbours(project.tree, reader, path, symbol)
-    assert not any(each.more for each in found.values())
+        found, more = neighbours(project.tree, reader, path, symbol)
+    assert not more
     return {
-        relation: [f"{one.node_id or one.name} {one.path}:{one.line} {one.certainty}" for one in each.shown]
+        relation: [f"{one.node_id or one.name} {one.path}:{one.line} {one.certainty}" for one in each]
         for relation, each in found.items()
     }
 
@@ -65,5 +65,5 @@ def test_there_may_be_more(tmp_path: Path) -> None:
     project = linked(tmp_path, {"a.py": calls, "b.py": "def g():\n    pass\n"}, links)
     with project.reader() as reader:
         (symbol,) = reader.symbols("b.py")
-        found = neighbours(project.tree, reader, "b.py", symbol)["callers"]
-    assert (len(found.shown), found.more) == (NEIGHBOURS_MAX, True)
+        found, more = neighbours(project.tree, reader, "b.py", symbol)
+    assert (len(found["callers"]), more) == (NEIGHBOURS_MAX, ["callers"])

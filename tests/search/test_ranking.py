@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 from foveal.daemon.index.chunk_table import ChunkPlace
 from foveal.daemon.search.candidates import Candidates, RankedFile
 from foveal.daemon.search.question import take_apart
-from foveal.daemon.search.ranking import DEFAULT, rank
-from msgspec.structs import replace
+from foveal.daemon.search.ranking import fuse_scores, rank
 
 
 def stored(number: int, path: str) -> ChunkPlace:
@@ -21,35 +20,15 @@ def candidates(paths: Mapping[int, str], **lists: Any) -> Candidates:
     return Candidates(chunks={number: stored(number, path) for number, path in paths.items()}, **lists)
 
 
-def ranked(text: str, found: Candidates, **weights: Any) -> list[RankedFile]:
+def ranked(text: str, found: Candidates) -> list[RankedFile]:
     languages = {
         chunk.path: "markdown" if chunk.path.endswith(".md") else "python" for chunk in found.chunks.values()
     }
-    return rank(take_apart(text), found, languages, lambda term: 1.0, replace(DEFAULT, **weights))
+    return rank(take_apart(text), found, languages, lambda term: 1.0)
 
 
-def order(text: str, found: Candidates, **weights: Any) -> list[str]:
-    return [file.path for file in ranked(text, found, **weights)]
-
-
-@pytest.mark.parametrize("fusion", ["scores", "ranks"])
-def test_both_lists_count(fusion: str) -> None:
-    paths = {1: "a.py", 2: "b.py", 3: "c.py"}
-    found = candidates(paths, lexical=[(1, 9.0), (2, 6.0), (3, 1.0)], vector=[(3, 0.6), (2, 0.5), (1, 0.1)])
-    assert (
-        order("how are things done", found, fusion=fusion, learned=False, vector=0.5)[0] == "b.py"
-        or fusion == "ranks"
-    )
-    assert order("how are things done", found, fusion=fusion, learned=False, vector=0.0) == [
-        "a.py",
-        "b.py",
-        "c.py",
-    ]
-    assert order("how are things done", found, fusion=fusion, learned=False, vector=1.0) == [
-        "c.py",
-        "b.py",
-        "a.py",
-    ]
+def order(text: str, found: Candidates) -> list[str]:
+    return [file.path for file in ranked(text, found)]
 
 
 def test_without_one_list_the_other_decides() -> None:
@@ -103,7 +82,7 @@ def test_evidence_beside_the_lists(text: str, evidence: dict[str, Any], first: s
 )
 def test_tests_and_the_like_come_later(text: str, path: str) -> None:
     found = candidates({1: path, 2: "shop/basket.py"}, lexical=[(1, 2.0), (2, 1.9), (3, 0.0)])
-    assert order(text, found, path=0.0) == ["shop/basket.py", path]
+    assert order(text, found) == ["shop/basket.py", path]
 
 
 @pytest.mark.parametrize(
@@ -116,4 +95,29 @@ def test_tests_and_the_like_come_later(text: str, path: str) -> None:
 )
 def test_unless_the_question_is_after_them(text: str, path: str) -> None:
     found = candidates({1: path, 2: "shop/basket.py"}, lexical=[(1, 2.0), (2, 1.9), (3, 0.0)])
-    assert order(text, found, path=0.0) == [path, "shop/basket.py"]
+    assert order(text, found) == [path, "shop/basket.py"]
+
+
+Lists = Mapping[str, Sequence[tuple[str, float]]]
+WEIGHTS = {"a": 0.75, "b": 0.25}
+
+
+@pytest.mark.parametrize(
+    ("lists", "expected"),
+    [
+        ({"a": [], "b": []}, {}),
+        ({"a": [("x", 9.0), ("y", 6.0), ("z", 3.0)], "b": []}, {"x": 1.0, "y": 0.5, "z": 0.0}),
+        ({"a": [("x", 9.0), ("z", 3.0)], "b": [("z", 0.5), ("y", 0.1)]}, {"x": 0.75, "z": 0.25, "y": 0.0}),
+        ({"a": [("x", 2.0), ("y", 2.0)], "b": []}, {"x": 1.0, "y": 1.0}),
+        ({"a": [("x", 0.0)], "b": [("y", -0.5)]}, {"x": 0.75, "y": 0.25}),
+        ({"a": [("x", 4.0), ("y", 3.0), ("y", 9.0), ("z", 2.0)], "b": []}, {"x": 2 / 7, "y": 1.0, "z": 0.0}),
+    ],
+)
+def test_by_scores(lists: Lists, expected: dict[str, float]) -> None:
+    assert fuse_scores(lists, WEIGHTS) == pytest.approx(expected)
+
+
+def test_a_list_without_weight_counts_as_none() -> None:
+    lists: Lists = {"a": [("x", 2.0), ("y", 1.0)], "b": [("z", 1.0)]}
+    assert set(fuse_scores(lists, {"a": 1.0, "b": 0.0})) == {"x", "y"}
+    assert fuse_scores({"a": [], "b": [("z", 1.0)]}, {"a": 1.0, "b": 0.0}) == {}

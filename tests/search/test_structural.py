@@ -12,7 +12,7 @@ from foveal.daemon.search.filters import Filter
 from foveal.daemon.search.query import Relation
 from foveal.daemon.search.question import take_apart
 from foveal.daemon.search.question_route import route_question
-from foveal.daemon.search.structural import GraphAnswer, answer, asked, held_by
+from foveal.daemon.search.structural import GraphAnswer, answer, asked
 
 from tests.linked_cases import Given, linked
 from tests.search_cases import Indexed
@@ -426,22 +426,3 @@ def test_a_file_without_text_is_no_place(tmp_path: Path) -> None:
 def test_what_is_asked(text: str, expected: tuple[str, tuple[str, ...], int]) -> None:
     question = take_apart(text)
     assert asked(question, route_question(question, {"login", "touch", "Touch"}.__contains__)) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("what is in section Tokens of guide.md", ["guide.md#Session/Tokens"]),
-        ("what is in section tokens of guide.md", ["guide.md#Session/Tokens"]),
-        ("what is in section Session of this document", ["guide.md#Session", "guide.md#Session/Tokens"]),
-        ("what is in section Tokens of other.md", ["guide.md#Session/Tokens"]),
-        ("find the secret in section Tokens", []),
-        ("what is in section Nowhere", []),
-        ("find login in shop/auth.py", []),
-    ],
-)
-def test_the_content_of_a_section(project: Indexed, text: str, expected: list[str]) -> None:
-    decided = route_question(take_apart(text), lambda _: True)
-    with project.reader() as reader:
-        hits = held_by(decided, project.tree, reader, 10)
-    assert [hit.node_id for hit in hits] == expected
