@@ -519,26 +519,6 @@ def test_a_reader_that_comes_back_late_is_closed(pool: ReaderPool) -> None:
             reader.load_files()
 
 
-def test_an_invalid_row_is_damage_and_reported(folder: Path) -> None:
-    write_index(folder, *(content(f"f{n}.py", f"f{n}") for n in range(20)))
-    heard: list[str] = []
-    pool = ReaderPool(str(folder), on_damage=heard.append)
-
-    def use() -> int:
-        with pool.borrow() as reader:
-            return sum(symbol.start_line for symbol in reader.symbols("f1.py"))
-
-    assert use() == 1
-    with closing(sqlite3.connect(folder / "index.sqlite")) as database:
-        database.execute("UPDATE definitions SET start_line = 'first' WHERE name = 'f1'")
-        database.commit()
-    with pytest.raises(DatabaseError, match="another type"):
-        use()
-    assert len(heard) == 1
-    assert "another type" in heard[0]
-    pool.close()
-
-
 def test_an_error_of_a_reader_of_a_whole_index_is_no_damage(pool: ReaderPool) -> None:
     heard: list[str] = []
     pool._on_damage = heard.append
