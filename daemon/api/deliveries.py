@@ -122,10 +122,10 @@ class DeliveryMethods:
         scope, reply = past.scope, past.reply
         used, problem = [], ""
         try:
-            used = list(await self._deliveries.used_places(stored.id))
+            used = list(await self._deliveries.used_places(stored.row.id))
         except StateError as error:  # the context can be read all the same
             problem = f"what was used of it can't be told: {error}"
-        if not stored.has_text:
+        if "context" not in reply:
             problem = "its text isn't kept any more, only what it was made of"
         return {
             **_entry(stored.row),
@@ -140,7 +140,7 @@ class DeliveryMethods:
             "near": list(reply.get("near", ())),
             "problem": problem,
             **{name: reply[name] for name in TEXT_FIELDS if name in reply},
-            "text_kept": stored.has_text,
+            "text_kept": "context" in reply,
             "prompt": past.request.prompt,
         }
 
@@ -150,10 +150,10 @@ class DeliveryMethods:
         started = time.perf_counter()
         stored = await self._stored(request)
         project = await self._engine.projects.open_root(stored.row.project)
-        await self._engine.permissions.prepare(project, stored.policy)
+        await self._engine.permissions.prepare(project, stored.access.policy)
         explained = await self._engine.explaining.explain(project, past_context(stored), request.path)
         return ExplainReply(
-            context_id=stored.id, path=request.path, **explained, elapsed_ms=milliseconds_since(started)
+            context_id=stored.row.id, path=request.path, **explained, elapsed_ms=milliseconds_since(started)
         )
 
     async def _stored(self, request: ContextIdRequest) -> StoredContext:

@@ -220,13 +220,10 @@ def _state(
     server: McpServer, file: ServerFile, chosen: tuple[McpServer, ...], approved: Approved, lists: ToolLists
 ) -> ServerState:
     runs = server.url if server.transport != "stdio" else " ".join((server.command, *server.arguments))
-    return ServerState(
-        server,
-        runs,
-        variables_in(server),
-        _left_out(server, file, chosen, approved),
-        lists.load(server) if server in chosen else None,
-    )
+    left_out, tools = _left_out(server, file, chosen, approved), None
+    if server in chosen:
+        tools = lists.load(server)
+    return ServerState(server, runs, variables_in(server), left_out, tools)
 
 
 def _left_out(server: McpServer, file: ServerFile, chosen: tuple[McpServer, ...], approved: Approved) -> str:

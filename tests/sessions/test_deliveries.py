@@ -42,10 +42,14 @@ async def test_a_context_is_there_at_once_and_after_a_restart(tmp_path: Path) ->
         "/p",
         "ses",
     )
-    assert (found.reply["context"], found.reply["user_prompt"], found.has_text) == ("a text\n", "how?", True)
+    assert (found.reply["context"], found.reply["user_prompt"], "context" in found.reply) == (
+        "a text\n",
+        "how?",
+        True,
+    )
     assert "system_prompt" not in found.reply, "the reply didn't have it"
     assert found.scope["focus_paths"] == ["a.py", "\udcff"]
-    assert (found.policy, found.access.agent_names) == (Policy(), ("sam",))
+    assert (found.access.policy, found.access.agent_names) == (Policy(), ("sam",))
     assert found.row.layers == {"anchor": 1, "focus": 2, "horizon": 3}
 
 
@@ -122,7 +126,7 @@ async def test_a_damaged_record_is_reported_and_the_list_goes_on(tmp_path: Path)
             await at.deliveries.context(first)
         found = await at.deliveries.context(second)
         assert found is not None
-        assert not found.has_text
+        assert "context" not in found.reply
 
 
 # Limits
