@@ -286,21 +286,6 @@ def test_rules_that_are_stricter_now_hold_for_what_was_given_before(shop: Shop, 
     assert shop.daemon.error("GetBuiltContext", **fields).code == "not_found", "its scope keeps the name"
 
 
-@pytest.mark.parametrize("path", ["", "../x", "/etc/passwd", ".", "a\0b"])
-def test_a_path_outside_is_refused(shop: Shop, path: str) -> None:
-    error = shop.daemon.error("ExplainPath", context_id=shop.context_id, path=path)
-    assert (error.code, error.data) == ("invalid_params", {"field": "path"})
-
-
-def test_the_history_of_the_metrics_begins_empty(shop: Shop) -> None:
-    for period, step in (("hour", 10.0), ("day", 300.0)):
-        history = shop.daemon.call("GetMetrics", history=period)["history"]
-        assert (history["period"], history["step_s"]) == (period, step)
-        assert all(one["seconds"] >= step - 1 for one in history["samples"])
-    assert "history" not in shop.daemon.call("GetMetrics")
-    assert shop.daemon.error("GetMetrics", history="week").data == {"field": "history"}
-
-
 def test_the_command_line_lists_prints_and_explains(foveal: CommandLine) -> None:
     assert foveal.says("contexts") == "no agent got a context yet\n"
     assert "no agent got a context of this project" in foveal.fails("why", "last", "web/app.ts")

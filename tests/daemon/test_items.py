@@ -178,32 +178,6 @@ def test_what_is_put_is_changed_and_deleted(shared_daemon: DaemonProcess, projec
     assert shared_daemon.error("DeleteItem", cwd=str(project), type="rule", name="no").code == "not_found"
 
 
-def test_items_survive_a_restart(daemon: DaemonProcess, project: Path) -> None:
-    put(daemon, project, "made", "agent")
-    daemon.stop()
-    assert listed(daemon, project) == {"made": "agent"}
-
-
-@pytest.mark.parametrize(
-    ("item", "field"),
-    [
-        (None, "item"),
-        ({"name": "x", "include": "always", "text": "t"}, "item.type"),
-        ({"type": "rule", "include": "always", "text": "t"}, "item.name"),
-        ({"type": "rule", "name": "x", "text": "t"}, "item.include"),
-        ({"type": "rule", "name": "x", "include": "always"}, "item.text"),
-        ({"type": "rule", "name": "x", "include": "glob", "text": "t"}, "item.globs"),
-        ({"type": "tool", "name": "x", "include": "always"}, "item.server_name"),
-        ({"type": "rule", "name": "x", "include": "always", "text": 5}, "item.text"),
-    ],
-)
-def test_an_item_that_can_not_be_put(
-    shared_daemon: DaemonProcess, project: Path, item: Any, field: str
-) -> None:
-    error = shared_daemon.error("PutItem", cwd=str(project), **({"item": item} if item else {}))
-    assert (error.code, error.data) == ("invalid_params", {"field": field})
-
-
 def test_modes_of_tools(shared_daemon: DaemonProcess, project: Path) -> None:
     for name in ("search", "write"):
         tool = {"type": "tool", "name": name, "server_name": "hub", "include": "always"}
@@ -515,21 +489,6 @@ def test_patterns_are_held_against_what_is_in_focus_only(shared_daemon: DaemonPr
     check(False, session_id=session)
 
 
-def test_a_mode_that_changes_holds_in_all_sessions(shared_daemon: DaemonProcess, project: Path) -> None:
-    put(shared_daemon, project, "a", "always")
-    put(shared_daemon, project, "b", "manual")
-    session = shared_daemon.call("CreateSession", cwd=str(project))["session_id"]
-    params = {"cwd": str(project), "session_id": session}
-    assert used(shared_daemon.call("GetContext", **params)) == {"a": "always"}
-    put(shared_daemon, project, "a", "manual")
-    put(shared_daemon, project, "b", "always")
-    put(shared_daemon, project, "c", "always")
-    assert used(shared_daemon.call("GetContext", **params)) == {"b": "always", "c": "always"}
-    shared_daemon.call("RemoveSessionItem", session_id=session, type="rule", name="c")
-    shared_daemon.call("AddSessionItem", session_id=session, type="rule", name="a")
-    assert used(shared_daemon.call("GetContext", **params)) == {"a": "manual", "b": "always"}
-
-
 # Sessions that can't be used
 
 
@@ -561,19 +520,6 @@ def test_a_session_that_can_not_be_read_is_told_of(daemon: DaemonProcess, projec
     assert daemon.call("CreateSession", cwd=str(project), session_id=sessions[0])["revision"] == 0
     reply = daemon.call("GetContext", cwd=str(project), session_id=sessions[0], fresh="tree")
     assert not any("session" in one for one in reply["degraded"])
-
-
-def test_a_selection_that_was_mended_badly_is_told_of(daemon: DaemonProcess, project: Path) -> None:
-    put(daemon, project, "a", "always")
-    session = daemon.call("CreateSession", cwd=str(project))["session_id"]
-    daemon.stop()
-    meta = daemon.state / "sessions" / session / "meta.json"
-    fields = json.loads(meta.read_text())
-    meta.write_text(json.dumps(fields | {"selection": {"top_n": "many"}}))
-    for _ in range(2):
-        reply = daemon.call("GetContext", cwd=str(project), session_id=session, prompt="x?")
-        assert any(f"the selection of the session {session} is ignored" in one for one in reply["degraded"])
-        assert used(reply) == {"a": "always"}
 
 
 def test_a_session_of_another_project_is_refused(
@@ -646,28 +592,3 @@ def test_tools_are_listed_once_their_file_is_approved(shared_daemon: DaemonProce
     assert file["approved"] is False, "what changed has to be approved anew"
     assert shared_daemon.call("RevokeToolServers", **cwd, path=file["path"]) == {"revoked": 1}
     assert listed(shared_daemon, project) == {}
-
-
-def test_what_was_of_use_weighs_no_more(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
-    files = {
-        "pay.py": "def pay_invoice(): ...\n",
-        "foveal.toml": "[context]\nfeedback = true\n",
-        ".git/HEAD": "",
-    }
-    root = str(write_files(tmp_path / "kite", files))
-    shared_daemon.open_ready(root)
-    session = shared_daemon.call("CreateSession", cwd=root)["session_id"]
-    asked = {"cwd": root, "prompt": "pay_invoice"}
-
-    def pieces() -> list[object]:
-        return [(one["id"], one["weight"]) for one in shared_daemon.call("GetContext", **asked)["slices"]]
-
-    before, reply = pieces(), shared_daemon.call("GetContext", **asked, session_id=session)
-    assert not any("feedback" in reason for reason in reply["degraded"])
-    shared_daemon.call(
-        "ReportReply", session_id=session, request_id=reply["request_id"], reply="I edited pay.py"
-    )
-    assert shared_daemon.call("GetBuiltContext", context_id=reply["context_id"])["used"]
-    assert pieces() == before
-    assert shared_daemon.call("GetFeedback", cwd=root) == {"root": root, "enabled": False, "boosts": []}
-    assert shared_daemon.call("ClearFeedback", cwd=root)["cleared"] == 0

@@ -103,52 +103,18 @@ def test_program_found_on_the_path_counts(user: DaemonProcess, shop: Path, tmp_p
     assert f"{program} changed" in listed(user, shop)["servers"][0]["left_out"]
 
 
-def test_approval_of_an_earlier_version_is_asked_for_again(user: DaemonProcess, shop: Path) -> None:
-    configure(shop, {"command": sys.executable, "args": ["server.py", "pages"]})
-    approve(user, shop)
-    user.stop()
-    path = user.state / "approvals.json"
-    stored = json.loads(path.read_text())
-    (approval,) = stored["approved"]
-    old = {name: approval[name] for name in ("path", "section", "at")} | {"digest": approval["definition"]}
-    path.write_text(json.dumps({**stored, "approved": [old]}))
-    assert tools(user, shop) == []
-    assert "without the programs that it names" in listed(user, shop)["servers"][0]["left_out"]
-    approve(user, shop)
-    assert listed(user, shop)["approved"]
-
-
-def test_approval_of_an_earlier_version_holds_where_nothing_is_run(user: DaemonProcess, shop: Path) -> None:
-    configure(shop, {"type": "http", "url": "http://127.0.0.1:9/mcp"})
-    approve(user, shop)
-    user.stop()
-    path = user.state / "approvals.json"
-    stored = json.loads(path.read_text())
-    for approval in stored["approved"]:
-        del approval["definition"], approval["programs"]
-    path.write_text(json.dumps(stored))
-    assert listed(user, shop)["approved"]
-
-
-@pytest.mark.parametrize(
-    ("command", "arguments", "said"),
-    [
+def test_what_an_approval_cannot_cover_is_said(user: DaemonProcess, shop: Path) -> None:
+    cases: tuple[tuple[str, list[str], str], ...] = (
         ("npx", ["-y", "@scope/server"], "registry"),
-        ("uvx", ["server"], "registry"),
-        ("docker", ["run", "-i", "image"], "registry"),
         ("sh", ["-c", "run it"], "its command line starts"),
         (sys.executable, ["server.py"], ""),
         (sys.executable, ["-X", "dev", "./server.py", "-m", "fast"], ""),
         (sys.executable, ["-m", "server", "server.py"], "the code that it loads"),
-        (sys.executable, ["-c", "import server"], "the code that it loads"),
         (sys.executable, ["."], "the code that it loads"),
-    ],
-)
-def test_what_an_approval_cannot_cover_is_said(
-    user: DaemonProcess, shop: Path, command: str, arguments: list[str], said: str
-) -> None:
-    configure(shop, {"command": command, "args": arguments})
+    )
+    configure(shop, *({"command": command, "args": arguments} for command, arguments, _ in cases))
     (file,) = user.call("ListToolServers", cwd=str(shop), refresh=False)["files"]
-    remark = file["servers"][0].get("remark", "")
-    assert said in remark
-    assert bool(said) == bool(remark)
+    for server, (command, arguments, said) in zip(file["servers"], cases, strict=True):
+        remark = server.get("remark", "")
+        assert said in remark, (command, arguments)
+        assert bool(said) == bool(remark), (command, arguments)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -66,13 +65,6 @@ def test_lists_are_of_a_project_or_of_all(
     assert all(one["items"] == 1 for one in of_project)
     everywhere = {one["session_id"] for one in shared_daemon.call("ListSessions")["sessions"]}
     assert everywhere >= {first, second, third}
-
-
-def test_an_ended_session_can_be_resumed(shared_daemon: DaemonProcess, session: str) -> None:
-    assert shared_daemon.call("EndSession", session_id=session)["ended"]
-    assert shared_daemon.call("GetSession", session_id=session)["ended"]
-    assert shared_daemon.call("ResumeSession", session_id=session)["text"] == ""
-    assert shared_daemon.call("GetSession", session_id=session)["ended"] is None
 
 
 def test_sessions_survive_a_restart(daemon: DaemonProcess, project: Path) -> None:
@@ -141,24 +133,6 @@ def test_what_is_always_in_by_now_comes_with_a_resume(
     assert found == [("AGENTS.md", "always"), ("new", "always")]
 
 
-@pytest.mark.parametrize(
-    ("params", "field"),
-    [
-        ({"type": "rule"}, "name"),
-        ({"type": "rule", "name": " "}, "name"),
-        ({"type": "page", "name": "x"}, "type"),
-        ({"type": "tool", "name": "x"}, "server_name"),
-        ({"type": "rule", "name": "x", "server_name": "s"}, "server_name"),
-    ],
-)
-def test_an_item_that_can_not_be_named(
-    shared_daemon: DaemonProcess, session: str, params: dict[str, Any], field: str
-) -> None:
-    for method in ("AddSessionItem", "RemoveSessionItem"):
-        error = shared_daemon.error(method, session_id=session, **params)
-        assert (error.code, error.data) == ("invalid_params", {"field": field})
-
-
 def test_an_item_that_is_not_there_is_not_found(shared_daemon: DaemonProcess, session: str) -> None:
     error = shared_daemon.error("AddSessionItem", session_id=session, type="rule", name="nothing")
     assert error.code == "not_found"
@@ -188,20 +162,6 @@ def test_context_sets_are_replaced_merged_and_cleared(shared_daemon: DaemonProce
     assert (one["items"], one["warnings"]) == (["x"], ["fles: did you mean files?"])
     assert call("SetRelevantContext", **ports, items=[])["text"] == "ports was cleared (3 removed)."
     assert call("GetRelevantContext", session_id=session)["context"] == {"fles": ["x"]}
-
-
-def test_caps_are_the_same_through_every_door(shared_daemon: DaemonProcess, session: str) -> None:
-    call, error = shared_daemon.call, shared_daemon.error
-    many = [str(port) for port in range(1, 12)]
-    before = call("GetSession", session_id=session)
-    assert error("SetRelevantContext", session_id=session, set_name="ports", items=many).code == "too_large"
-    for change in (
-        {"context": {"ports": many}},
-        {"set_context": {"set_name": "ports", "items": many}},
-        {"union_context": {"set_name": "ports", "items": many}},
-    ):
-        assert error("UpdateSession", session_id=session, name="other", **change).code == "too_large"
-    assert call("GetSession", session_id=session) == before
 
 
 @pytest.mark.parametrize(
@@ -282,45 +242,6 @@ def test_others_hear_of_changes(shared_daemon: DaemonProcess, project: Path, ses
 
 
 # Many
-
-
-def test_two_clients_lose_no_update(shared_daemon: DaemonProcess, session: str) -> None:
-    """Each merges its own entries, one after the other, while the other one does the same."""
-    barrier = threading.Barrier(2, timeout=DEADLINE_S)
-
-    def work(first: int) -> None:
-        with shared_daemon.client() as client:
-            barrier.wait()
-            for number in range(first, first + 5):
-                params = {"session_id": session, "set_name": "ports", "items": [str(number)], "mode": "merge"}
-                client.call("SetRelevantContext", params, DEADLINE_S)
-
-    threads = [threading.Thread(target=work, args=(first,)) for first in (1, 6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(DEADLINE_S)
-    found = shared_daemon.call("GetSession", session_id=session)
-    assert sorted(map(int, found["context"]["ports"])) == list(range(1, 11))
-    assert found["revision"] == 10
-
-
-def test_hundreds_of_sessions_are_listed_and_one_is_resumed(daemon: DaemonProcess, project: Path) -> None:
-    session = daemon.call("CreateSession", cwd=str(project), name="the first")["session_id"]
-    daemon.stop()
-    folder = daemon.state / "sessions"
-    meta = (folder / session / "meta.json").read_text()
-    for number in range(1, 300):
-        other = folder / f"copy{number}"
-        other.mkdir(mode=0o700)
-        (other / "meta.json").write_text(meta.replace(session, other.name))
-    listed = daemon.call("ListSessions", cwd=str(project))
-    assert (len(listed["sessions"]), listed["warnings"]) == (300, [])
-    assert {one["name"] for one in listed["sessions"]} == {"the first"}
-    assert daemon.call("ListSessions") == listed
-    daemon.call("UpdateSession", session_id="copy150", current_intent="Go on.")
-    assert daemon.call("ResumeSession", session_id="copy150")["text"].endswith("Intent: Go on.")
-    assert daemon.call("ListSessions")["sessions"][0]["session_id"] == "copy150"
 
 
 def test_changes_of_sessions_and_items_are_told(daemon: DaemonProcess, shop: Path) -> None:

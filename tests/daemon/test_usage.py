@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import DEADLINE_S, DaemonProcess, write_files
+from tests.conftest import DaemonProcess, write_files
 from tests.daemon.test_timeline import AUTH, SESSIONS, Host
 
 PROMPT = "How does expire() end a session?"
@@ -158,16 +158,3 @@ def test_saved_characters_are_of_files_that_the_agent_did_not_read(
     assert "lower bound" not in saved["basis"], "a part of it may have been enough"
     [row] = [row for row in usage(daemon, "session")["rows"] if row["key"] == "reader"]
     assert figures(row) == (1, 1, 1, 1)
-
-
-def test_damaged_timeline_is_replaced_and_told(daemon: DaemonProcess, shop: Path) -> None:
-    daemon.open_ready(shop)
-    daemon.call("GetContext", cwd=str(shop), session_id="s1")
-    daemon.stop()
-    (daemon.state / "deliveries.sqlite").write_bytes(b"no database" * 5000)
-    assert usage(daemon, "day")["total"]["turns"] == 0
-    degraded = daemon.call("Status")["degraded"]
-    assert any("sessions is lost" in one and "damaged" in one for one in degraded)
-    daemon.call("GetContext", cwd=str(shop), session_id="s1")
-    with daemon.client() as client:
-        assert client.call("GetUsage", {"by": "day"}, DEADLINE_S)["total"]["turns"] == 1
