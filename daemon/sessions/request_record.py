@@ -178,6 +178,15 @@ class Sent(Struct, frozen=True):
     rules: tuple[ItemPart, ...] = ()
     tools: tuple[ItemPart, ...] = ()
 
+    @property
+    def characters(self) -> int:
+        """The characters of a reply with all parts: prompts are in it twice, alone and as messages."""
+        said = sum(len(message.content) for message in self.history)
+        items = sum(
+            len(item.text) + len(item.schema) for item in (*self.references, *self.rules, *self.tools)
+        )
+        return len(self.context) + 2 * (len(self.system_prompt) + len(self.user_prompt)) + said + items
+
 
 def sent(
     items: Iterable[Item],
