@@ -110,15 +110,6 @@ def test_they_are_listed_by_project_scope_and_session(shop: Shop) -> None:
     assert [one["request_id"] for one in entries] == [one["request_id"] for one in requests]
 
 
-def test_a_render_that_says_the_same_is_told(shop: Shop) -> None:
-    fields: dict[str, Any] = {"focus_paths": ["web/money.ts"]}
-    first = shop.ask(**fields)
-    second = shop.ask(**fields, max_tokens=9_000)
-    assert second["context"] == first["context"]
-    [entry, *_] = shop.daemon.call("ListContexts", scope_id=first["scope_id"])["contexts"]
-    assert entry["same_as"] == entry["previous"] == first["context_id"]
-
-
 def test_the_event_names_the_context(shop: Shop) -> None:
     with shop.daemon.subscribed("context.built") as client:
         first = shop.ask(focus_paths=["README.md"], prompt="what is sold?")
@@ -176,45 +167,6 @@ def test_what_is_not_in_it_has_its_reason(shop: Shop, path: str, reason: str) ->
     found = shop.why(path)
     assert (found["shown"], found["slices"]) == (False, [])
     assert reason in found["reasons"]
-
-
-def test_what_nothing_leads_to_says_what_was_tried_and_what_would_bring_it_in(shop: Shop) -> None:
-    found = shop.why("tools/turtle.py")
-    assert not found["named"]
-    assert found["reasons"] == [
-        "nothing that is in focus imports it",
-        "the search for the prompt doesn't find it among the first 100",
-    ]
-    assert found["advice"] == [
-        f"put it in focus: foveal expand {shop.context['scope_id']} tools/turtle.py",
-        "or name it in the prompt: tools/turtle.py",
-    ]
-    silent = shop.ask(focus_paths=["src/shop/auth.py"], max_tokens=4_000)
-    reasons = shop.why("src/shop/cart.py", silent["context_id"])["reasons"]
-    assert "the request had no prompt, so that nothing was searched for it" in reasons
-
-
-def test_where_time_was_short_the_advice_is_to_ask_again(shop: Shop) -> None:
-    hurried = shop.ask(prompt="Where does the giraffe sleep?", deadline_ms=1)
-    assert hurried["partial"]
-    first, *others = shop.why("tools/turtle.py", hurried["context_id"])["advice"]
-    assert first == "ask again: what wasn't ready in time may be by now"
-    assert any(one.startswith("put it in focus: ") for one in others)
-
-
-def test_what_the_search_finds_too_late_has_its_place(shop: Shop) -> None:
-    write_files(
-        shop.root, {f"lists/l{number:02}.md": f"# List {number}\n\ngiraffe\n" for number in range(30)}
-    )
-    found = shop.ask(prompt="giraffe", fresh="tree", max_tokens=600)
-    paths = {one.get("path") for one in found["slices"]}
-    left = [f"lists/l{number:02}.md" for number in range(30) if f"lists/l{number:02}.md" not in paths]
-    explained = [shop.why(path, found["context_id"])["reasons"] for path in left]
-    assert all(
-        "nothing is in focus, so that no import leads to it" in one or "no room" in one[0]
-        for one in explained
-    )
-    assert any("the search for the prompt has it at place " in reason for one in explained for reason in one)
 
 
 def test_what_had_no_room_and_what_came_into_focus_later(shop: Shop) -> None:

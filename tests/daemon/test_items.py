@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import resource
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import DEADLINE_S, DaemonProcess, running_daemon, write_files
+from tests.conftest import DaemonProcess, running_daemon, write_files
 from tests.search_cases import until
 from tests.server_cases import RAW_SERVER
 
@@ -178,24 +177,6 @@ def test_what_is_put_is_changed_and_deleted(shared_daemon: DaemonProcess, projec
     assert shared_daemon.error("DeleteItem", cwd=str(project), type="rule", name="no").code == "not_found"
 
 
-def test_modes_of_tools(shared_daemon: DaemonProcess, project: Path) -> None:
-    for name in ("search", "write"):
-        tool = {"type": "tool", "name": name, "server_name": "hub", "include": "always"}
-        shared_daemon.call("PutItem", cwd=str(project), item=tool)
-    cwd = {"cwd": str(project), "server_name": "hub"}
-    assert shared_daemon.call("SetToolMode", **cwd, name="write", include="manual") == {
-        "changed": True,
-        "tools": [{"name": "write", "include": "manual"}],
-    }
-    assert not shared_daemon.call("SetToolMode", **cwd, name="write", include="manual")["changed"]
-    assert listed(shared_daemon, project) == {"search": "always", "write": "manual"}
-    shared_daemon.call("SetToolMode", **cwd, name="write", include="default")
-    assert shared_daemon.error("SetToolMode", **cwd, name="write", include="glob").code == "invalid_params"
-    assert shared_daemon.error("SetToolMode", **cwd, name="no", include="agent").code == "not_found"
-    unknown = {"cwd": str(project), "server_name": "club", "include": "agent"}
-    assert shared_daemon.error("SetToolMode", **unknown).code == "not_found"
-
-
 def test_a_damaged_file_of_items_is_named_and_left_alone(daemon: DaemonProcess, project: Path) -> None:
     write_files(project, {"AGENTS.md": "Be kind.\n"})
     put(daemon, project, "made", "always")
@@ -209,36 +190,6 @@ def test_a_damaged_file_of_items_is_named_and_left_alone(daemon: DaemonProcess, 
     error = daemon.error("PutItem", cwd=str(project), item={"type": "rule", "name": "a", "include": "manual"})
     assert (error.code, str(path) in error.message) == ("internal", True)
     assert path.read_text() == "{"
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="no other system sets the limits of another process")
-def test_what_could_not_be_read_without_descriptors_is_read_again(
-    daemon: DaemonProcess, project: Path
-) -> None:
-    """No stamp changes when descriptors come back, so what was found without them must not be kept.
-
-    The files lie where nobody watches: else the watcher's word of them would have them read again.
-    """
-    rule = daemon.home / ".claude" / "CLAUDE.md"
-    write_files(rule.parent, {rule.name: "Be kind.\n"})
-    put(daemon, project, "made", "always")
-    (made,) = daemon.state.glob("projects/*/items.json")
-    params = {"cwd": str(project), "fresh": "tree"}
-    with daemon.client() as client:
-        assert client.call("GetContext", params, DEADLINE_S)["degraded"] == []
-        rule.write_text("Be kinder.\n")
-        made.write_text(made.read_text().replace("Text of made.", "Another text."))
-        former = resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE)
-        resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE, (0, former[1]))
-        try:
-            degraded = client.call("GetContext", params, DEADLINE_S)["degraded"]
-        finally:
-            resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE, former)
-        assert any("Too many open files" in reason for reason in degraded)
-        reply = client.call("GetContext", params, DEADLINE_S)
-    assert reply["degraded"] == []
-    assert "Be kinder." in reply["context"]
-    assert "Another text." in reply["context"]
 
 
 # A request without a session
@@ -343,19 +294,6 @@ def test_what_was_removed_by_hand_comes_back_by_no_way(searching: DaemonProcess,
     assert reasons["Y"] == "floor"
 
 
-def test_a_session_says_how_items_are_chosen(searching: DaemonProcess, project: Path) -> None:
-    classic(searching, project)
-    session = searching.call("CreateSession", cwd=str(project), selection={"preset": "off"})["session_id"]
-    params = {"cwd": str(project), "session_id": session, "prompt": MIGRATION}
-    assert set(used(searching.call("GetContext", **params))) == {"A", "X"}
-    searching.call("UpdateSession", session_id=session, selection={"rules": "normal"})
-    assert set(used(searching.call("GetContext", **params))) == {"A", "X", "C"}
-    write_files(project, {"foveal.toml": '[selection.agents.quiet]\nrules = "off"\n'})
-    quiet = {**params, "session_id": "not made", "agent_name": "quiet"}
-    assert set(used(searching.call("GetContext", **quiet))) == {"A", "X"}
-    assert set(used(searching.call("GetContext", **quiet | {"agent_name": "other"}))) == {"A", "X", "C"}
-
-
 def test_items_are_searched(searching: DaemonProcess, project: Path) -> None:
     classic(searching, project)
     reply = searching.call("SearchItems", cwd=str(project), query=MIGRATION)
@@ -448,45 +386,6 @@ def test_no_file_of_a_rule_enters_as_something_else(shared_daemon: DaemonProcess
         assert "stripes" not in reply["context"].lower()
         assert reply["items"] == []
     assert any("holds rules" in gap for gap in reply["gaps"])
-
-
-def test_a_file_of_a_rule_is_shown_to_who_asks_for_it(shared_daemon: DaemonProcess, project: Path) -> None:
-    write_files(project, HIDDEN)
-    asked = [".cursor/rules/zebra.mdc", "foveal.toml", "docs/zebra.md"]
-    reply = shared_daemon.call("GetContext", cwd=str(project), focus_paths=asked)
-    assert shown(reply) == set(asked)
-    session = hidden_session(shared_daemon, project)
-    reply = shared_daemon.call("GetContext", cwd=str(project), session_id=session, focus_paths=["AGENTS.md"])
-    assert shown(reply) == set()
-    assert "AGENTS.md is in focus but not shown: its rule was removed from the session" in reply["gaps"]
-    shared_daemon.call("AddSessionItem", session_id=session, type="rule", name="AGENTS.md")
-    reply = shared_daemon.call("GetContext", cwd=str(project), session_id=session, focus_paths=["AGENTS.md"])
-    assert "Zebra crossings have stripes." in reply["context"]
-    assert not any("AGENTS.md" in gap for gap in reply["gaps"])
-
-
-def test_patterns_are_held_against_what_is_in_focus_only(shared_daemon: DaemonProcess, project: Path) -> None:
-    write_files(project, {"src/b.sql": "-- the zebra table\n"})
-    put(shared_daemon, project, "sql", "glob", globs=["*.sql"])
-    shared_daemon.open_ready(project)
-
-    def check(expected: bool, **params: Any) -> None:
-        reply = shared_daemon.call("GetContext", cwd=str(project), **params)
-        assert ("sql" in used(reply)) is expected
-
-    check(False, prompt="the zebra table in src/b.sql")
-    check(False, focus_paths=["src/a.py"])
-    check(True, focus_paths=["src/new.sql"])  # the agent is about to make it
-    check(True, focus_paths=["src"])
-    check(True, focus_paths=["src/b.sql#anything"])
-    session = shared_daemon.call("CreateSession", cwd=str(project))["session_id"]
-    check(False, session_id=session)
-    for path in ("later.sql", "src/b.sql"):
-        files = [str(project / path)]
-        shared_daemon.call("SetRelevantContext", session_id=session, set_name="files", items=files)
-        check(True, session_id=session)
-    shared_daemon.call("RemoveSessionItem", session_id=session, type="rule", name="sql")
-    check(False, session_id=session)
 
 
 # Sessions that can't be used

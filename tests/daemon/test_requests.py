@@ -196,25 +196,6 @@ def test_what_has_no_message_is_not_recorded(shared_daemon: DaemonProcess, proje
     assert shared_daemon.call("ListRequests", session_id=session) == {"requests": []}
 
 
-def test_a_small_budget_cuts_items_and_the_record_says_so(
-    shared_daemon: DaemonProcess, project: Path
-) -> None:
-    text = "".join(f"Line {number} of a long rule.\n" for number in range(200))
-    rule = {"type": "rule", "name": "long", "include": "always", "text": text}
-    shared_daemon.call("PutItem", cwd=str(project), item=rule)
-    session = shared_daemon.call("CreateSession", cwd=str(project))["session_id"]
-    for kind in ("messages", "markdown", "json"):
-        reply = ask(shared_daemon, project, session, format=kind, max_tokens=600, reserve_tokens=0)
-        assert reply["tokens"] <= 600
-        assert reply["truncated"]
-        record = recorded(shared_daemon, session, reply)
-        long = next(one["content"] for one in record["messages"] if one["content"].startswith("Rule: long"))
-        assert "Line 0 of a long rule." in long
-        assert "Line 199" not in long
-        sizes = sum(len(one["content"]) for one in record["messages"][:-1])
-        assert sizes / 4 < 700
-
-
 # What came of it
 
 

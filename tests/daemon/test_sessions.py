@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import DEADLINE_S, DaemonProcess, next_event, write_files
+from tests.conftest import DaemonProcess, next_event, write_files
 
 
 @pytest.fixture
@@ -133,11 +133,6 @@ def test_what_is_always_in_by_now_comes_with_a_resume(
     assert found == [("AGENTS.md", "always"), ("new", "always")]
 
 
-def test_an_item_that_is_not_there_is_not_found(shared_daemon: DaemonProcess, session: str) -> None:
-    error = shared_daemon.error("AddSessionItem", session_id=session, type="rule", name="nothing")
-    assert error.code == "not_found"
-
-
 # Context sets
 
 
@@ -162,28 +157,6 @@ def test_context_sets_are_replaced_merged_and_cleared(shared_daemon: DaemonProce
     assert (one["items"], one["warnings"]) == (["x"], ["fles: did you mean files?"])
     assert call("SetRelevantContext", **ports, items=[])["text"] == "ports was cleared (3 removed)."
     assert call("GetRelevantContext", session_id=session)["context"] == {"fles": ["x"]}
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"context": {"files": ["relative.py"]}},
-        {"set_context": {"set_name": "endpoints", "items": ["not a URL"]}},
-        {"selection": {"preset": "unheard of"}},
-        {"union_context": {"set_name": "ports", "items": [80]}},
-        {"context": {"ports": "80"}},
-        {"selection": 5},
-        {"set_context": {"set_name": "ports"}},
-        {"set_context": {"items": ["80"]}},
-    ],
-)
-def test_an_update_is_all_or_nothing(
-    shared_daemon: DaemonProcess, session: str, change: dict[str, Any]
-) -> None:
-    before = shared_daemon.call("GetSession", session_id=session)
-    error = shared_daemon.error("UpdateSession", session_id=session, name="new", env_hint="new", **change)
-    assert error.code == "invalid_params"
-    assert shared_daemon.call("GetSession", session_id=session) == before
 
 
 def test_an_update_of_all_at_once(shared_daemon: DaemonProcess, session: str) -> None:
@@ -242,24 +215,3 @@ def test_others_hear_of_changes(shared_daemon: DaemonProcess, project: Path, ses
 
 
 # Many
-
-
-def test_changes_of_sessions_and_items_are_told(daemon: DaemonProcess, shop: Path) -> None:
-    daemon.call(
-        "PutItem", cwd=str(shop), item={"type": "rule", "name": "r", "text": "Be brief.", "include": "manual"}
-    )
-    with daemon.subscribed("session.changed", "items.changed") as client:
-        made = {"session_id": "s", "project": str(shop)}
-        daemon.call("CreateSession", cwd=str(shop), session_id="s")
-        assert next_event(client, "session.changed")["data"] == made
-        daemon.call("AddSessionItem", session_id="s", type="rule", name="r")
-        assert next_event(client, "session.changed")["data"] == made
-        daemon.call("SetRelevantContext", session_id="s", set_name="ports", items=["80"])  # has its own event
-        daemon.call("PutItem", cwd=str(shop), item={"type": "rule", "name": "r", "include": "always"})
-        assert next(client.events(DEADLINE_S)) | {"at": 0} == {
-            "topic": "items.changed",
-            "at": 0,
-            "data": {"project": str(shop)},
-        }
-        daemon.call("EndSession", session_id="s")
-        assert next_event(client, "session.changed")["data"] == made

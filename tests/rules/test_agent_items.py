@@ -91,15 +91,6 @@ def test_first_source_wins_and_the_other_is_in_a_warning() -> None:
     )
 
 
-def test_put_item_replaces_another_until_deleted(agent: Agent) -> None:
-    agent.put("rule", "CLAUDE.md", text="Use print.", include="agent", description="Output")
-    item = agent.get("rule", "CLAUDE.md")
-    assert (item.text, item.include, item.source) == ("Use print.", "agent", "PutItem")
-    assert ItemKey("rule", "CLAUDE.md") in agent.items.stored
-    agent.delete("rule", "CLAUDE.md")
-    assert agent.get("rule", "CLAUDE.md") == RULE
-
-
 def test_put_item_without_text_changes_only_its_inclusion(agent: Agent) -> None:
     agent.put("rule", "CLAUDE.md", include="manual")
     assert agent.get("rule", "CLAUDE.md") == replace(RULE, include="manual")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -170,13 +168,6 @@ def test_every_kind_of_file_counts_when_its_agent_says(
     assert item.stamp == stamp_of(place.path(path).stat())
     for pattern in item.globs:
         compile_glob(pattern)
-
-
-def test_a_rule_for_other_agents_is_left_out(place: Place) -> None:
-    place.write(
-        {".github/instructions/a.instructions.md": "---\napplyTo: '**'\nexcludeAgent: coding-agent\n---\nx"}
-    )
-    assert place.items() == {}
 
 
 def test_they_come_in_order_of_precedence(place: Place) -> None:
@@ -375,59 +366,6 @@ def test_paths_outside_the_zone_are_never_looked_at(place: Place) -> None:
     assert [path for path in system.seen if not path.startswith(inside)] == []
 
 
-def test_the_users_own_files_may_be_links_to_anywhere(place: Place) -> None:
-    (place.root.parent / "dotfiles" / "rules").mkdir(parents=True)
-    (place.root.parent / "dotfiles" / "c.md").write_text("Mine.\n@b.md")
-    (place.root.parent / "dotfiles" / "rules" / "r.md").write_text("R.")
-    place.write({"~/.claude/b.md": "B"})
-    (place.home / ".claude" / "CLAUDE.md").symlink_to("../../dotfiles/c.md")
-    (place.home / ".claude" / "rules").symlink_to(place.root.parent / "dotfiles" / "rules")
-    assert {name: item.text for name, item in place.items().items()} == {
-        "~/.claude/CLAUDE.md": "Mine.\nB",
-        "~/.claude/rules/r.md": "R.",
-    }
-
-
-def test_link_loops_end(place: Place) -> None:
-    place.write({".claude/rules/x/a.md": "A", "docs/x": "x"})
-    (place.root / ".claude/rules/x/up").symlink_to("../../rules")
-    (place.root / "CLAUDE.md").symlink_to("CLAUDE.md")
-    (place.root / "AGENTS.md").symlink_to("GEMINI.md")
-    (place.root / "GEMINI.md").symlink_to("AGENTS.md")
-    found = place.discover()
-    assert [item.text for item in found.items] == ["A"]
-    assert sorted(found.warnings) == [
-        f"{name}: is a loop of symbolic links: remove it" for name in ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
-    ]
-
-
-def test_a_link_to_nothing_is_nothing(place: Place) -> None:
-    (place.root / "CLAUDE.md").symlink_to("gone.md")
-    assert place.items() == {}
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no pipes in folders")
-def test_pipes_and_sockets_never_block(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    place.write({"GEMINI.md": "@pipe.md"})
-    monkeypatch.chdir(place.root)  # a socket's path is short
-    os.mkfifo("CLAUDE.md")
-    os.mkfifo("pipe.md")
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind("AGENTS.md")
-        found = place.discover()
-    assert [item.text for item in found.items] == ["@pipe.md"]
-    assert sorted(found.warnings) == [
-        "AGENTS.md: isn't a regular file: put one in its place",
-        "CLAUDE.md: isn't a regular file: put one in its place",
-        "GEMINI.md: the import @pipe.md isn't a regular file: put one in its place",
-    ]
-
-
-def test_a_folder_in_place_of_a_file_is_nothing(place: Place) -> None:
-    (place.root / "CLAUDE.md").mkdir()
-    assert place.items() == {}
-
-
 class Failing(System):
     """Refuses what one path names, as a system does for another user's files."""
 
@@ -448,23 +386,6 @@ class Failing(System):
         self._check(path)
         with super().scandir(path) as entries:
             yield entries
-
-
-class FailingStat(Failing):
-    def lstat(self, path: str) -> os.stat_result:
-        self._check(path)
-        return super().lstat(path)
-
-
-@pytest.mark.parametrize("kind", [Failing, FailingStat])
-@pytest.mark.parametrize("path", ["CLAUDE.md", "AGENTS.override.md", ".cursor/rules"])
-def test_unreadable_files_are_reported(place: Place, path: str, kind: type[Failing]) -> None:
-    place.write({"CLAUDE.md": "C", "AGENTS.override.md": "O", ".cursor/rules/a.mdc": "A", "GEMINI.md": "G"})
-    found = place.discover(kind(place.root / path))
-    texts = [item.text for item in found.items]
-    assert "G" in texts
-    assert len(texts) == 3
-    assert found.warnings == (f"{path}: can't be read (Permission denied): check its permissions",)
 
 
 def test_a_file_that_goes_while_it_is_read_is_nothing(place: Place) -> None:

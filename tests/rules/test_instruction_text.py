@@ -72,25 +72,17 @@ def check_prose(text: str, imports: list[str]) -> None:
     [
         ("@a.md", ["a.md"]),
         ("See @a.md and @docs/b.md.", ["a.md", "docs/b.md"]),
-        ("- @./a.md\n  * @../b.md", ["./a.md", "../b.md"]),
-        ("@~/a.md\n@/etc/passwd", ["~/a.md", "/etc/passwd"]),
         (r"@my\ docs/a\ b.md rest", ["my docs/a b.md"]),
         ("(@a.md) x@b.md mail@host.org", []),
-        ("@a.md, @b.md; @c.md!", ["a.md", "b.md", "c.md"]),
         ("@a.md#part @#x @", ["a.md"]),
         ("`@a.md` ``@b.md ` @c.md`` @d.md", ["d.md"]),
         ("`@a.md\n@b.md` @c.md", ["c.md"]),
         ("`open @a.md\n\nclosed` @b.md", ["a.md", "b.md"]),
-        ("``open` @a.md", ["a.md"]),
         ("```\n@a.md\n```\n@b.md", ["b.md"]),
         ("```md\n@a.md\n~~~\n@b.md\n````\n@c.md", ["c.md"]),
-        ("~~~\n@a.md\n```\n~~~\n@b.md", ["b.md"]),
         ("````\n```\n@a.md\n```\n````\n@b.md", ["b.md"]),
         ("- item\n\n  ```sh\n  @a.md\n  ```\n- @b.md", ["b.md"]),
-        ("1. ```\n   @a.md\n   ```\n@b.md", ["b.md"]),
-        ("> ```\n> @a.md\n> ```\n> @b.md", ["b.md"]),
         ("``` `@a.md` not a fence\n@b.md", ["b.md"]),
-        ("```\n@never.md", []),
         ("<!--\n@a.md\n-->\n@b.md", ["b.md"]),
     ],
 )
@@ -103,18 +95,12 @@ def test_where_an_import_is_one(text: str, imports: list[str]) -> None:
     [
         ("a\n<!-- b -->\nc", "a\nc"),
         ("<!-- a\n\nb -->\nc", "c"),
-        ("   <!-- a -->\nc", "c"),
         ("<!-- a --> b", " b"),
         ("<!-- a --><!-- b\n--><!-- c --> d", " d"),
         ("a <!-- inline --> b", "a <!-- inline --> b"),
-        ("    <!-- code -->", "    <!-- code -->"),
         ("```\n<!-- a -->\n```", "```\n<!-- a -->\n```"),
-        ("<!-- a\n```\n-->\nb", "b"),
         ("a\n<!-- never closed\nb", "a\n<!-- never closed\nb"),
-        ("<!-- a -->\n<!-- never closed\nb", "<!-- never closed\nb"),
         ("\n\n  a\n\nb \n \n", "  a\n\nb "),
-        ("\n \n", ""),
-        ("", ""),
     ],
 )
 def test_block_comments_and_blank_ends_go(text: str, rest: str) -> None:
@@ -166,17 +152,12 @@ def head(text: str) -> Frontmatter:
     ("text", "fields", "body", "line", "present"),
     [
         ("---\na: b\n---\nbody\n", {"a": "b"}, "body\n", 4, True),
-        ("--- \na: b\n---\t\nbody", {"a": "b"}, "body", 4, True),
         ("---\n---\nbody", {}, "body", 3, True),
         ("---\n\n# nothing\n\n---\nbody", {}, "body", 6, True),
-        ("---\na: b\n---", {"a": "b"}, "", 4, True),
         ("---\nd: |\n  one\n  --- two\n---\nbody", {"d": "one\n--- two\n"}, "body", 6, True),
         ("# Title\n---\na: b\n---\n", {}, "# Title\n---\na: b\n---\n", 1, False),
         ("---\nno end", {}, "---\nno end", 1, False),
         ("---\nprose between two rules\n---\nx", {}, "---\nprose between two rules\n---\nx", 1, False),
-        ("----\na: b\n----\n", {}, "----\na: b\n----\n", 1, False),
-        ("---", {}, "---", 1, False),
-        ("", {}, "", 1, False),
     ],
 )
 def test_a_head_is_parted_from_its_body(
@@ -192,32 +173,18 @@ def test_a_head_is_parted_from_its_body(
     [
         ("globs: *.ts,**/*.tsx", "globs", ("*.ts", "**/*.tsx")),
         ("globs: *.ts, **/*.tsx  # all of them", "globs", ("*.ts", "**/*.tsx")),
-        ("globs: **/*", "globs", ("**/*",)),
-        ("globs: *", "globs", ("*",)),
-        ("globs: src/**/*.ts, lib/*.js", "globs", ("src/**/*.ts", "lib/*.js")),
         ("globs: '*.{ts,tsx},*.js'", "globs", ("*.{ts,tsx}", "*.js")),
-        ('globs: "*.ts", "*.tsx"', "globs", ("*.ts", "*.tsx")),
         ("globs: {src,lib}/**/*.ts", "globs", ("{src,lib}/**/*.ts",)),
-        ("globs: {src,lib}", "globs", ("{src,lib}",)),
         ("globs: [*.ts, **/*.{a,b}]", "globs", ("*.ts", "**/*.{a,b}")),
-        ("globs: ['*.ts', \"*.js\"]", "globs", ("*.ts", "*.js")),
-        ('globs: ["*.ts", **/*.js]', "globs", ("*.ts", "**/*.js")),
         ("globs: !*.ts", "globs", ("!*.ts",)),
         (
             "globs:\n  - *.ts\n  - src/**\n  - {a,b}/*.c\n  - '*.js'",
             "globs",
             ("*.ts", "src/**", "{a,b}/*.c", "*.js"),
         ),
-        ("globs:\n- **/*.ts\n- '*.js' # why", "globs", ("**/*.ts", "*.js")),
         ("paths:\n  - src/**\n  - a, b", "paths", ("src/**", "a", "b")),
-        ("applyTo: **", "applyTo", ("**",)),
-        ("globs:", "globs", ()),
-        ("globs: []", "globs", ()),
-        ("globs: ''", "globs", ()),
         ("globs: {a: b, c: d}\nx: y", "globs", ("{a: b, c: d}",)),
-        ("globs:\n  a: b", "globs", ()),
         ("globs:\n  - a: b\n  - [c]", "globs", ()),
-        ("globs: 2024-13-45", "globs", ("2024-13-45",)),
     ],
 )
 def test_globs_as_they_are_written_in_the_wild(text: str, key: str, texts: tuple[str, ...]) -> None:
@@ -249,12 +216,6 @@ def test_a_head_that_cannot_be_used_says_why_and_gives_nothing(text: str, proble
     assert (dict(parsed.fields), parsed.present, parsed.body) == ({}, False, "body\n")
     assert problem in parsed.problem
     assert "\n" not in parsed.problem
-
-
-def test_a_billion_laughs_are_not_expanded() -> None:
-    lines = ["a0: &a0 [" + "x," * 9 + "x]"]
-    lines += [f"a{n}: &a{n} [" + ",".join([f"*a{n - 1}"] * 10) + "]" for n in range(1, 12)]
-    assert "anchor" in head("\n".join(lines)).problem
 
 
 def test_tags_build_nothing() -> None:

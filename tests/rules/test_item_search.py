@@ -134,18 +134,6 @@ async def test_items_about_the_message_are_taken(real: RealScores, message: str,
     assert len(found.taken) <= 3, "and little else"
 
 
-async def test_earlier_messages_count_less(real: RealScores) -> None:
-    search = searching(real)
-    history = [{"role": "user", "content": "how should I word this commit message?"}]
-    alone = await search.search(ITEMS, "yes, do it", NORMAL, within_s=GENEROUS_S)
-    after = await search.search(ITEMS, "yes, do it", NORMAL, within_s=GENEROUS_S, history=history)
-    itself = await search.search(ITEMS, str(history[0]["content"]), NORMAL, within_s=GENEROUS_S)
-    assert "commits" not in names(alone)
-    assert "commits" in names(after)
-    score, best = (next(one.score for one in found.taken if one.item is COMMITS) for found in (after, itself))
-    assert score < best
-
-
 async def test_removed_and_denied_items_are_listed_with_their_score(real: RealScores) -> None:
     barred = {ItemKey("rule", "commits"): "removed", ItemKey("tool", "git_log", "git"): "denied"}
     found = await searching(real).search(
@@ -224,11 +212,6 @@ async def test_too_many_items_are_searched_in_their_order(monkeypatch: pytest.Mo
 def evidence(*texts: str, name: str = "n{}") -> WordEvidence:
     items = [Item("rule", name.format(n), "agent", text, "s") for n, text in enumerate(texts)]
     return WordEvidence([item_words(one) for one in items])
-
-
-def test_a_short_query_proves_less_than_a_long_one() -> None:
-    found = evidence("retry a request with exponential backoff and jitter", "colours of buttons")
-    assert found.cover("retry")[0] < found.cover("retry a request with exponential backoff and jitter")[0]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import stat
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -76,17 +75,6 @@ def test_a_file_that_cannot_be_used_is_left_alone(tmp_path: Path, content: bytes
     assert store.load().drafts
 
 
-def test_a_change_by_hand_is_seen(tmp_path: Path) -> None:
-    store = store_in(tmp_path)
-    store.put(rule("a"))
-    path = tmp_path / "items.json"
-    for text in ("Do it now.", "Do it not."):  # of one length, within the clock's granularity
-        content = json.loads(path.read_text())
-        content["items"][0]["text"] = text
-        path.write_text(json.dumps(content))
-        assert store.load().drafts[ItemKey("rule", "a")].text == text
-
-
 def test_a_disk_that_fails_changes_nothing(tmp_path: Path) -> None:
     class Full(System):
         full = False
@@ -115,21 +103,6 @@ def test_there_is_a_limit(tmp_path: Path) -> None:
         store.put(rule("one more"))
     store.put(rule("r7"))
     assert len(store.load().drafts) == MAX_ITEMS
-
-
-def test_threads_lose_no_change(tmp_path: Path) -> None:
-    store = store_in(tmp_path)
-
-    def put(client: int) -> None:
-        for number in range(10):
-            store.put(rule(f"{client}-{number}"))
-
-    threads = [threading.Thread(target=put, args=(client,)) for client in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(store_in(tmp_path).load().drafts) == 40
 
 
 RULE: dict[str, Any] = {"type": "rule", "name": "commits", "include": "always", "text": "Sign them."}

@@ -15,7 +15,6 @@ from foveal.daemon.rules.items import (
     chunks,
     has_harmful,
     item_key,
-    matches,
     plan_without_session,
 )
 from hypothesis import given, settings
@@ -66,20 +65,6 @@ def test_without_a_session_modes_decide() -> None:
     assert [one.item.name for one in plan.items] == ["a", "py", "go"]
     assert [one.item.name for one in plan.entering({"src/a.py"})] == ["a", "py"]
     assert [one.item.name for one in plan.entering(())] == ["a"]
-
-
-@pytest.mark.parametrize(
-    ("globs", "paths", "expected"),
-    [
-        ((), ["a.py"], False),
-        (("*.py",), [], False),
-        (("*.py",), ["src/a.py"], True),
-        (("src/*.py", "*.md"), ["docs/a.md"], True),
-        (("src/*.py",), ["src/deep/a.py"], False),
-    ],
-)
-def test_patterns_match_any_of_the_paths(globs: tuple[str, ...], paths: list[str], expected: bool) -> None:
-    assert matches(item("x", "glob", *globs), paths) is expected
 
 
 def test_tools_of_two_servers_have_ids_of_their_own() -> None:

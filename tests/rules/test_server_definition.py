@@ -54,14 +54,6 @@ def test_foveal_is_recognised(command: str, arguments: tuple[str, ...], expected
     assert replace(SERVER, command=command, arguments=arguments).is_own is expected
 
 
-def test_a_configuration_may_forbid_tools() -> None:
-    assert SERVER.permits("search")
-    assert not replace(SERVER, denied=("search",)).permits("search")
-    assert not replace(SERVER, allowed=("fetch",)).permits("search")
-    assert not replace(SERVER, allowed=()).permits("search")
-    assert replace(SERVER, allowed=("search",)).permits("search")
-
-
 def test_variables_that_decide_which_code_runs_show_their_value() -> None:
     server = replace(
         SERVER,

@@ -9,12 +9,9 @@ from foveal.daemon.core.errors import InvalidRequest, TooLarge
 from foveal.daemon.sessions.context_sets import (
     MAX_ENTRIES,
     MAX_ENTRY_CHARACTERS,
-    MAX_SET_ENTRIES,
-    Applet,
     SetMode,
     SetOutcome,
     applet_entries,
-    applet_in,
     checked_entries,
     merged_applet,
     name_warnings,
@@ -110,22 +107,6 @@ def test_a_name_is_one_short_line() -> None:
         assert raised.value.field == "set_name"
 
 
-def test_ten_entries_a_set_after_folding() -> None:
-    full, _ = change(session(), "ports", [*numbered(MAX_SET_ENTRIES), "1", "01"])
-    assert full.context["ports"] == numbered(MAX_SET_ENTRIES)
-    same, _ = change(full, "ports", ["3"], "merge")
-    assert same == full
-
-    def refused(items: list[str], mode: SetMode) -> None:
-        with pytest.raises(
-            TooLarge, match=r"ports would have 11 entries, and a set has at most 10\. Nothing was changed"
-        ):
-            change(full, "ports", items, mode)
-
-    refused(["11"], "merge")
-    refused(list(numbered(11)), "replace")
-
-
 def test_fifty_entries_in_all() -> None:
     one = session()
     for name in ("ports", "a", "b", "c", "d"):
@@ -186,16 +167,6 @@ def test_another_form_is_refused() -> None:
         with pytest.raises(InvalidRequest, match="applet") as raised:
             applet_entries(entries)
         assert raised.value.field == "items"
-
-
-def test_it_is_parsed_for_events() -> None:
-    def check(given: list[str], expected: Applet | None) -> None:
-        assert applet_in(given) == expected
-
-    check([], None)
-    check(["board"], Applet("board", {}))
-    check(["board", "tab=2", "q=a=b"], Applet("board", {"tab": "2", "q": "a=b"}))
-    check(["board", "odd"], Applet("board", {"odd": ""}))  # as a mended file may have it
 
 
 def test_a_merge_joins_parameters_of_the_same_page_only() -> None:
@@ -307,13 +278,6 @@ def test_password_in_a_url_is_reported() -> None:
     assert len(found[1]) == 1
     assert "db.example" in found[1][0]
     assert "secret" not in found[1][0]
-
-
-def test_ports_are_numbers_as_strings() -> None:
-    check("ports", ["1", "8080", "65535"], "1", "8080", "65535")
-    check("ports", ["08080", "8080"], "8080")
-    for entry in ("0", "65536", "-1", "http", "80a", "8 0", "+80", "٣", "²", "9" * 4_000):
-        refused("ports", entry, "1 to 65535")
 
 
 def test_the_applet_has_its_form() -> None:

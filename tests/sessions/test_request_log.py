@@ -64,18 +64,6 @@ async def test_any_text_comes_back(
         assert replace(found, size=0) == LoggedRequest(RECORD, parts)
 
 
-async def test_requests_of_one_context_share_its_content(tmp_path: Path) -> None:
-    async with opened(tmp_path) as at:
-        for number in range(3):
-            at.give("c1", record=record_of(number), sent=SENT, cached=number > 0)
-        assert await at.requests() == ["req_2", "req_1", "req_0"]
-        assert (await at.counts())["contents"] == 1
-        for number in range(3):
-            assert (await at.deliveries.request("ses", f"req_{number}")).sent == SENT
-        (row,) = await at.rows()
-        assert (row.times, row.request_id) == (3, "req_2")
-
-
 async def test_a_list_follows_an_id_and_says_what_is_not_there(tmp_path: Path) -> None:
     async with opened(tmp_path) as at:
         for number in range(4):

@@ -41,21 +41,6 @@ def test_a_record_survives_its_map(record: RequestRecord) -> None:
     assert as_read(record) == record
 
 
-def test_the_map_names_things_as_the_wire_does() -> None:
-    plain = record_map(record_of())
-    assert plain["items"][0] == {"type": "rule", "name": "docs/style.md", "include_mode": "always"}
-    assert plain["items"][2] == {
-        "type": "tool",
-        "name": "search_issues",
-        "server_name": "github",
-        "include_mode": "agent",
-        "similarity_score": 0.71,
-    }
-    assert plain["considered"][0]["reason"] == "floor"
-    assert plain["slices"][0]["path"] == "a.py"
-    assert "path" not in plain["slices"][1]
-
-
 def test_a_record_that_lacks_a_field_is_refused() -> None:
     plain = record_map(record_of())
     del plain["at"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from foveal.daemon.core.errors import InvalidRequest, NotFound, TooLarge
+from foveal.daemon.core.errors import InvalidRequest, TooLarge
 from foveal.daemon.core.times import timestamp_of
 from foveal.daemon.rules.items import IncludeMode, ItemKey
 from foveal.daemon.sessions.session import (
@@ -30,7 +30,6 @@ from foveal.daemon.sessions.session import (
 
 COMING: tuple[IncludeMode, ...] = ("always", "glob", "agent")
 A, B, C, X = (ItemKey("rule", name) for name in "ABCX")
-TOOL = ItemKey("tool", "search", "github")
 AT = "2025-01-01T00:00:00.000Z"
 LATER = "2025-01-02T00:00:00.000Z"
 
@@ -57,20 +56,6 @@ def test_an_always_item_that_was_removed_stays_removed_and_comes_back_as_manual(
     assert with_always(again, [A, X]) is again
 
 
-def test_adding_what_is_there_or_removing_what_is_not_changes_nothing_and_says_so() -> None:
-    made = session(A)
-    modes_now: tuple[IncludeMode | None, ...] = ("always", None)  # also one that is gone meanwhile
-    for mode in modes_now:
-        same, outcome = with_item(made, A, mode=mode)
-        assert same is made
-        assert not outcome.changed
-        assert outcome.text == "The rule A is in the session already; nothing was changed."
-    same, outcome = without_item(made, TOOL, mode="manual")
-    assert same is made
-    assert not outcome.changed
-    assert outcome.text == "The tool search of github is not in the session; nothing was changed."
-
-
 def test_what_would_come_by_itself_is_kept_out_and_let_in_again() -> None:
     for mode in COMING:
         kept_out, outcome = without_item(session(), B, mode)
@@ -79,15 +64,6 @@ def test_what_would_come_by_itself_is_kept_out_and_let_in_again() -> None:
         assert (outcome.changed, same) == (False, kept_out)
         again, outcome = with_item(kept_out, B, mode)
         assert (outcome.changed, modes(again), again.removed) == (True, [("B", "manual")], ())
-
-
-def test_an_item_that_does_not_exist_is_not_added_but_can_be_removed() -> None:
-    with pytest.raises(NotFound, match="there is no rule C"):
-        with_item(session(A), C, mode=None)
-    gone, outcome = without_item(session(A), A, mode=None)
-    assert outcome.changed
-    with pytest.raises(NotFound):
-        with_item(gone, A, mode=None)
 
 
 def test_new_always_items_join_when_they_are_taken_again() -> None:

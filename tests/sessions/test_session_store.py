@@ -279,26 +279,6 @@ def test_sessions_are_listed_by_when_they_were_last_heard_of(tmp_path: Path) -> 
     assert store.list().sessions[0].items == 1
 
 
-def test_a_thousand_sessions_are_read_once_and_then_looked_at_only(tmp_path: Path) -> None:
-    class Lazy(Clock):
-        def fsync(self, descriptor: int) -> None:  # the disk's speed is not what is measured
-            pass
-
-    store = open_store(tmp_path, Lazy(), max_count=1_000)
-    for number in range(1_000):
-        store.create("/project", [A, B], session_id=f"s{number}")
-    system = Lazy()
-    again = open_store(tmp_path, system)
-    assert len(again.list().sessions) == 1_000
-    assert system.reads == 1_000
-    assert again.list() == again.list("/project")
-    assert system.reads == 1_000
-    again.update("s7", renamed("x"))
-    meta(tmp_path, "s8").touch()
-    assert again.list().sessions[-1].id == "s0"
-    assert system.reads == 1_003  # the one that was changed, to change it too, and the one that was touched
-
-
 def test_above_the_number_the_ended_and_then_those_longest_unused_go(tmp_path: Path) -> None:
     store = open_store(tmp_path, max_count=4)
     for session_id in "abcd":

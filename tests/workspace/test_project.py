@@ -7,9 +7,7 @@ import json
 import os
 import shutil
 import sqlite3
-import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -20,7 +18,7 @@ from foveal.daemon.core.errors import ConfigError, ProjectUnavailable
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.index.messages import EDITS_MAX, ProjectProgress, TreeDelta
-from foveal.daemon.index.store import FILE_NAME, Activity, FileContent, Reader, Store
+from foveal.daemon.index.store import FILE_NAME, Activity, FileContent, Store
 from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.memory.pool import Pool
 from foveal.daemon.project.roots import known_roots, project_folder
@@ -34,14 +32,13 @@ from foveal.daemon.workspace.hot_files import (
     HOT_MAX,
     REMEMBERED_MAX,
 )
-from foveal.daemon.workspace.index_view import READERS_MAX, ReaderPool, read_tree
+from foveal.daemon.workspace.index_view import ReaderPool, read_tree
 from foveal.daemon.workspace.project import LoadedProject, Project, load
 from msgspec.structs import replace
 
 from tests.conftest import write_files
 
 STAMP = Stamp(1, 2, 3, 4)
-GENEROUS_S = 60.0
 
 
 def record(path: str, digest: bytes = b"d" * 16) -> FileRecord:
@@ -259,20 +256,6 @@ async def test_settings_hold_by_the_file_itself(project: Project, root: Path) ->
     assert not project.settings.hold()
 
 
-async def test_waiting_ends_with_the_next_report(project: Project) -> None:
-    async with asyncio.timeout(GENEROUS_S):
-        every_news: list[Callable[[], None]] = [
-            lambda: project.apply(delta(1, "a.py")),
-            lambda: project.index_state.set_progress(progress("ready")),
-        ]
-        for news in every_news:
-            waiting = asyncio.create_task(project.index_state.wait_changed())
-            await asyncio.sleep(0)
-            assert not waiting.done()
-            news()
-            await waiting
-
-
 async def test_unread_parts_are_reported(project: Project) -> None:
     def unread() -> str:
         return project.index_state.unread(project.tree)
@@ -459,39 +442,6 @@ def pool(folder: Path) -> Iterator[ReaderPool]:
     pool = ReaderPool(str(folder))
     yield pool
     pool.close()
-
-
-def test_threads_share_a_few_readers(pool: ReaderPool, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[Reader] = []
-    lent: list[int] = []
-    together = threading.Barrier(8)
-
-    def open_reader(folder: str) -> Reader:
-        opened.append(Reader(folder))
-        return opened[-1]
-
-    def read(thread: int) -> None:
-        with pool.borrow() as first:
-            lent.append(id(first))
-            together.wait(GENEROUS_S)  # so that eight are lent at once
-        for turn in range(50):
-            number = (thread + turn) % 20
-            with pool.borrow() as reader, reader.snapshot():
-                assert [one.name for one in reader.symbols(f"f{number}.py")] == [f"f{number}"]
-
-    monkeypatch.setattr(pool, "_make", open_reader)
-    with ThreadPoolExecutor(8) as threads:
-        assert len(list(threads.map(read, range(8)))) == 8
-    assert len(set(lent)) == 8, "no two threads have the same one"
-    assert len(pool._idle) <= READERS_MAX
-    usable = 0
-    for reader in opened:
-        try:
-            reader.load_files()
-            usable += 1
-        except DatabaseError:
-            pass
-    assert usable == len(pool._idle), "the others are closed"
 
 
 def read_symbols(pool: ReaderPool) -> list[str]:
