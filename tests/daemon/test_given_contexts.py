@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from tests.command_cases import CommandLine
 from tests.conftest import SMALL_PROJECT, DaemonProcess, git, next_event, write_files
 from tests.daemon.test_methods import PROTOCOL, documented_fields
 
@@ -86,28 +85,6 @@ def test_a_context_comes_back_as_it_was_given(shop: Shop) -> None:
     entry = documented_fields(PROTOCOL.partition("An entry of ListContexts is ")[2])
     optional = {"request_id", "previous", "same_as", "preview"}
     assert entry - optional <= set(listed[0]) <= entry
-
-
-def test_they_are_listed_by_project_scope_and_session(shop: Shop) -> None:
-    session = shop.daemon.call("CreateSession", cwd=str(shop.root))["session_id"]
-    ids = [
-        shop.ask(session_id=session, focus_paths=["web/app.ts"], prompt=prompt)["context_id"]
-        for prompt in ("one", "two", "three")
-    ]
-
-    def listed(**fields: Any) -> list[str]:
-        return [one["context_id"] for one in shop.daemon.call("ListContexts", **fields)["contexts"]]
-
-    assert listed(session_id=session) == ids[::-1]
-    assert listed(session_id=session, limit=2) == ids[:0:-1]
-    assert listed(session_id=session, limit=2, before=ids[1]) == ids[:1]
-    assert listed(session_id=session, before="c_unknown") == []
-    assert listed(cwd=str(shop.root.parent)) == []
-    entries = shop.daemon.call("ListContexts", session_id=session)["contexts"]
-    assert listed(scope_id=entries[0]["scope_id"]) == ids[::-1]
-    assert [one.get("previous", "") for one in entries] == [ids[1], ids[0], ""]
-    requests = shop.daemon.call("ListRequests", session_id=session)["requests"]
-    assert [one["request_id"] for one in entries] == [one["request_id"] for one in requests]
 
 
 def test_the_event_names_the_context(shop: Shop) -> None:
@@ -219,26 +196,3 @@ def test_rules_that_are_stricter_now_hold_for_what_was_given_before(shop: Shop, 
     (root / "foveal.toml").write_text('[agents.intern]\ndeny_paths = ["a/**"]\n')
     assert shop.daemon.error("GetBuiltContext", **fields, agent_name="intern").code == "not_found"
     assert shop.daemon.error("GetBuiltContext", **fields).code == "not_found", "its scope keeps the name"
-
-
-def test_the_command_line_lists_prints_and_explains(foveal: CommandLine) -> None:
-    assert foveal.says("contexts") == "no agent got a context yet\n"
-    assert "no agent got a context of this project" in foveal.fails("why", "last", "web/app.ts")
-    reply = foveal.json("context", "add up prices", "--focus", "web/app.ts")
-    header, row = foveal.says("contexts").splitlines()
-    assert header.split() == ["CONTEXT", "AT", "TIMES", "TOKENS", "OF", "MS", "FOR", "PROMPT"]
-    assert row.startswith(reply["context_id"])
-    assert row.endswith("add up prices")
-    assert foveal.says("contexts", "last") == foveal.says("contexts", reply["context_id"]) == reply["context"]
-    assert foveal.json("contexts", "last")["context_id"] == reply["context_id"]
-    code, output, errors = foveal("contexts", "--all", "--limit", "1")
-    assert (code, output.splitlines()[0].endswith("PROJECT")) == (0, True)
-    assert "--limit" in errors, "it says that there are more"
-    shown = foveal.says("why", "last", "web/app.ts")
-    assert shown.startswith("web/app.ts: shown\n  it is shown as focus: asked for; ")
-    code, output, errors = foveal("why", reply["context_id"], "none.py")
-    assert (code, errors) == (1, "")
-    assert output == "none.py: not in it\n  it doesn't exist in the project\n"
-    assert "hint: foveal contexts" in foveal.fails("why", "c_0", "x")
-    assert "hint: foveal contexts" in foveal.fails("contexts", "c_0")
-    assert "nothing was sampled yet" in foveal.says("metrics", "--history", "day")

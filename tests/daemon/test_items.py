@@ -294,41 +294,6 @@ def test_what_was_removed_by_hand_comes_back_by_no_way(searching: DaemonProcess,
     assert reasons["Y"] == "floor"
 
 
-def test_items_are_searched(searching: DaemonProcess, project: Path) -> None:
-    classic(searching, project)
-    reply = searching.call("SearchItems", cwd=str(project), query=MIGRATION)
-    assert [one["name"] for one in reply["items"]][:1] == ["C"]
-    assert reply["items"][0]["similarity_score"] >= reply["items"][0]["similarity"]
-    assert reply["degraded"] == []
-    assert (
-        searching.call("SearchItems", cwd=str(project), query=MIGRATION, top_n=0, include_score=2)["items"]
-        == []
-    )
-    assert searching.call("SearchItems", cwd=str(project), query=MIGRATION, types=["tool"])["items"] == []
-    given = [{"type": "rule", "name": "Y"}, {"type": "rule", "name": "new", "text": "Migrations of schemas."}]
-    found = searching.call("SearchItems", cwd=str(project), query=MIGRATION, items=given)
-    assert [one["name"] for one in found["items"]] == ["new"]
-    assert "new" not in listed(searching, project)
-    for params, field in (
-        ({"preset": "odd"}, "preset"),
-        ({"types": ["page"]}, "types"),
-        ({"top_k": -1}, "top_k"),
-        ({"include_score": "high"}, "include_score"),
-    ):
-        error = searching.error("SearchItems", cwd=str(project), query="x", **params)
-        assert (error.code, error.data) == ("invalid_params", {"field": field})
-
-
-def test_where_the_search_fails_the_rest_is_answered(shared_daemon: DaemonProcess, project: Path) -> None:
-    classic(shared_daemon, project)
-    session = shared_daemon.call("CreateSession", cwd=str(project))["session_id"]
-    reply = shared_daemon.call("GetContext", cwd=str(project), session_id=session, prompt=MIGRATION)
-    assert set(used(reply)) == {"A", "X"}
-    assert any("items of mode agent are left out" in reason for reason in reply["degraded"])
-    record = shared_daemon.call("GetRequest", session_id=session, request_id=reply["request_id"])
-    assert record["degraded"] == reply["degraded"]
-
-
 def test_a_changed_rule_changes_in_all_sessions(shared_daemon: DaemonProcess, project: Path) -> None:
     write_files(project, {"AGENTS.md": "Be kind.\n"})
     sessions = [shared_daemon.call("CreateSession", cwd=str(project))["session_id"] for _ in range(2)]

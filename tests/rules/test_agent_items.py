@@ -122,17 +122,6 @@ def test_a_new_rule_needs_a_text(agent: Agent) -> None:
         agent.put("tool", "search", server_name="web", include="glob", globs=["*"])
 
 
-def test_only_put_items_can_be_deleted(agent: Agent) -> None:
-    with pytest.raises(InvalidRequest, match=r"comes from /p/CLAUDE\.md, line 3"):
-        agent.delete("rule", "CLAUDE.md")
-    with pytest.raises(InvalidRequest, match=r"tool search of web .* /p/\.mcp\.json"):
-        agent.delete("tool", "search", "web")
-    with pytest.raises(NotFound, match=r"no rule CLAUD\.md\. Did you mean 'CLAUDE\.md'"):
-        agent.delete("rule", "CLAUD.md")
-    with pytest.raises(NotFound, match="ListItems"):
-        agent.delete("tool", "search", "files")
-
-
 def test_a_tool_has_its_own_mode_else_its_servers_else_always(agent: Agent) -> None:
     assert agent.modes() == {"search": "always", "fetch": "always"}
     assert agent.set("web", "", "manual")

@@ -26,7 +26,7 @@ from foveal.daemon.rules.item_search import (
     item_words,
     query_texts,
 )
-from foveal.daemon.rules.items import CHUNK_CHARACTERS, IncludeMode, Item, ItemKey
+from foveal.daemon.rules.items import CHUNK_CHARACTERS, IncludeMode, Item
 from foveal.daemon.rules.selection import Profiles, resolve
 
 GENEROUS_S = 60.0
@@ -132,20 +132,6 @@ async def test_items_about_the_message_are_taken(real: RealScores, message: str,
     found = await searching(real).search(ITEMS, message, NORMAL, within_s=GENEROUS_S)
     assert expected in names(found)
     assert len(found.taken) <= 3, "and little else"
-
-
-async def test_removed_and_denied_items_are_listed_with_their_score(real: RealScores) -> None:
-    barred = {ItemKey("rule", "commits"): "removed", ItemKey("tool", "git_log", "git"): "denied"}
-    found = await searching(real).search(
-        ITEMS,
-        "how should I word this commit message?",
-        NORMAL,
-        within_s=GENEROUS_S,
-        barred=barred,  # type: ignore[arg-type] # the strings are literals
-    )
-    reasons = {one.item.name: one.reason for one in found.considered}
-    assert (reasons["commits"], reasons["git_log"]) == ("removed", "denied")
-    assert next(one.score for one in found.considered if one.item is COMMITS) > 0.5
 
 
 async def test_a_kind_that_is_off_is_not_even_embedded(real: RealScores) -> None:

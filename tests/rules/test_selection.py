@@ -118,17 +118,6 @@ def _rules(selection: object) -> Profile:
     return profile
 
 
-def test_named_items_are_taken() -> None:
-    found = [
-        evidence("a", 0.5),
-        evidence("b", 0.1, named=True),
-        evidence("c", 0.45),
-        evidence("d", named=True),
-    ]
-    expected = {"a": "+top_n", "c": "+top_n", "b": "+named", "d": "+named"}
-    check(found, expected, Profile(2, 2, 0.3, 0.7, 0.6))
-
-
 def test_score_has_similarity_and_lexical_share() -> None:
     tool = Item("tool", "git_log", "agent", "", "s", server_name="git")
     (one,) = choose([ItemEvidence(tool, (0.2, 0.51239), (0.3, 0.7), 0.25)], Profiles(PROFILE, PROFILE), {})

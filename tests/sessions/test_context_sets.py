@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.errors import InvalidRequest, TooLarge
 from foveal.daemon.sessions.context_sets import (
-    MAX_ENTRIES,
     MAX_ENTRY_CHARACTERS,
     SetMode,
     SetOutcome,
@@ -107,21 +106,6 @@ def test_a_name_is_one_short_line() -> None:
         assert raised.value.field == "set_name"
 
 
-def test_fifty_entries_in_all() -> None:
-    one = session()
-    for name in ("ports", "a", "b", "c", "d"):
-        one, _ = change(one, name, list(numbered(10)))
-    assert sum(map(len, one.context.values())) == MAX_ENTRIES
-    with pytest.raises(
-        TooLarge, match=r"all sets together would have 51 entries, and at most 50.* Nothing was changed"
-    ):
-        change(one, "files", ["/x"], "merge")
-    one, _ = change(one, "d", list(numbered(10, 5)))  # as many as before
-    one, _ = change(one, "a", [])
-    one, _ = change(one, "files", ["/x"])
-    assert sum(map(len, one.context.values())) == 41
-
-
 def test_set_above_its_limit_can_become_shorter() -> None:
     long = session(notes=numbered(60))
     kept, _ = change(long, "notes", [], "merge")
@@ -149,17 +133,6 @@ def test_the_caps_hold_for_all_sets_at_once() -> None:
             replace_context(one, sets, HOME)
     with pytest.raises(InvalidRequest, match="twice"):
         replace_context(one, {"a": ["1"], "a ": ["2"]}, HOME)
-
-
-def test_the_form_is_a_slug_and_pairs() -> None:
-    def check(given: list[str], expected: tuple[str, ...]) -> None:
-        assert applet_entries(given) == expected
-
-    check([], ())
-    check(["board"], ("board",))
-    check(["team/board", "tab=2", "q=a=b"], ("team/board", "tab=2", "q=a=b"))
-    check(["board", "tab=", " id = 7 "], ("board", "tab=", "id=7"))
-    check(["board", "tab=1", "id=7", "tab=2"], ("board", "tab=2", "id=7"))
 
 
 def test_another_form_is_refused() -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from foveal.daemon.core.errors import InvalidRequest, TooLarge
 from foveal.daemon.core.times import timestamp_of
-from foveal.daemon.rules.items import IncludeMode, ItemKey
+from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.sessions.session import (
     MAX_ID_CHARACTERS,
     MAX_ITEMS,
@@ -28,7 +28,6 @@ from foveal.daemon.sessions.session import (
     without_item,
 )
 
-COMING: tuple[IncludeMode, ...] = ("always", "glob", "agent")
 A, B, C, X = (ItemKey("rule", name) for name in "ABCX")
 AT = "2025-01-01T00:00:00.000Z"
 LATER = "2025-01-02T00:00:00.000Z"
@@ -40,30 +39,6 @@ def session(*always: ItemKey) -> Session:
 
 def modes(one: Session) -> list[tuple[str, str]]:
     return [(item.key.name, item.include) for item in one.items]
-
-
-def test_an_always_item_that_was_removed_stays_removed_and_comes_back_as_manual() -> None:
-    removed, outcome = without_item(session(A, X), A, mode="always")
-    assert outcome.changed
-    assert outcome.text == "Removed the rule A."
-    assert modes(removed) == [("X", "always")]
-    assert removed.removed == (A,)
-    assert with_always(removed, [A, X]) is removed
-    again, outcome = with_item(removed, A, mode="always")
-    assert outcome.changed
-    assert modes(again) == [("X", "always"), ("A", "manual")]
-    assert again.removed == ()
-    assert with_always(again, [A, X]) is again
-
-
-def test_what_would_come_by_itself_is_kept_out_and_let_in_again() -> None:
-    for mode in COMING:
-        kept_out, outcome = without_item(session(), B, mode)
-        assert (outcome.changed, kept_out.items, kept_out.removed) == (True, (), (B,))
-        same, outcome = without_item(kept_out, B, mode)
-        assert (outcome.changed, same) == (False, kept_out)
-        again, outcome = with_item(kept_out, B, mode)
-        assert (outcome.changed, modes(again), again.removed) == (True, [("B", "manual")], ())
 
 
 def test_new_always_items_join_when_they_are_taken_again() -> None:

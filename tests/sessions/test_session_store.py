@@ -146,16 +146,6 @@ def test_a_session_that_is_not_there_is_not_found(tmp_path: Path) -> None:
     assert not (tmp_path / "sessions").exists()
 
 
-def test_a_change_that_changes_nothing_is_not_written(tmp_path: Path) -> None:
-    store = open_store(tmp_path)
-    made = store.create("/project", [A], session_id="s1")
-    before = meta(tmp_path, "s1").stat()
-    same, outcome = store.apply("s1", lambda session: with_item(session, A, mode="always"))
-    assert same == made
-    assert not outcome.changed
-    assert meta(tmp_path, "s1").stat() == before
-
-
 def test_a_disk_that_refuses_leaves_memory_as_the_disk(tmp_path: Path) -> None:
     class Refusing(Clock):
         refuses = False
