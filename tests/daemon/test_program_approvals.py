@@ -15,14 +15,17 @@ from tests.conftest import DaemonProcess, running_daemon, write_files
 from tests.server_cases import RAW_SERVER
 
 
-@pytest.fixture
-def user(tmp_path: Path) -> Iterator[DaemonProcess]:
-    """Give a daemon with a folder of programs on its PATH, which is `bin` beside the project `shop`."""
-    for name in ("bin", "d"):
-        (tmp_path / name).mkdir()
-    with running_daemon(
-        tmp_path / "d", {"PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"}
-    ) as made:
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a folder of programs that is on the daemon's PATH."""
+    return tmp_path_factory.mktemp("bin")
+
+
+@pytest.fixture(scope="module")
+def user(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
+    """Give a daemon with the folder of programs on its PATH."""
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    with running_daemon(tmp_path_factory.mktemp("d"), {"PATH": path}) as made:
         yield made
 
 
@@ -86,8 +89,8 @@ def test_changed_script_is_neither_run_nor_offered_before_a_new_approval(
     assert ran.exists()
 
 
-def test_program_found_on_the_path_counts(user: DaemonProcess, shop: Path, tmp_path: Path) -> None:
-    program = tmp_path / "bin" / "shop-tools"
+def test_program_found_on_the_path_counts(user: DaemonProcess, shop: Path, programs: Path) -> None:
+    program = programs / "shop-tools"
     configure(shop, {"command": "shop-tools"})
     approve(user, shop)
     assert listed(user, shop)["servers"][0]["problem"], "there is no such program"
