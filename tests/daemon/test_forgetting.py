@@ -92,7 +92,8 @@ def known(daemon: DaemonProcess, root: Path) -> dict[str, Any]:
     }
 
 
-def test_a_project_is_forgotten_and_no_other(daemon: DaemonProcess, tmp_path: Path) -> None:
+def test_a_project_is_forgotten_and_no_other(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
+    daemon = shared_daemon
     root, other = tmp_path.resolve() / "gone", tmp_path.resolve() / "stays"
     before, kept = filled(daemon, root), filled(daemon, other)
     counted = daemon.call("ForgetProject", path=str(root), dry_run=True)

@@ -67,14 +67,6 @@ def test_lists_are_of_a_project_or_of_all(
     assert everywhere >= {first, second, third}
 
 
-def test_sessions_survive_a_restart(daemon: DaemonProcess, project: Path) -> None:
-    session = daemon.call("CreateSession", cwd=str(project))["session_id"]
-    made = daemon.call("UpdateSession", session_id=session, current_intent="Mend it.", env_hint="a\nb")
-    daemon.stop()
-    again = daemon.call("GetSession", session_id=session)
-    assert again == {name: value for name, value in made.items() if name != "warnings"}
-
-
 @pytest.mark.parametrize(
     ("method", "params"),
     [
