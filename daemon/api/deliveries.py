@@ -197,10 +197,10 @@ class DeliveryMethods(EngineMethods):
         scope, reply = past.scope, past.reply
         used, problem = [], ""
         try:
-            used = list(await self._engine.deliveries.used_places(stored.id))
+            used = list(await self._engine.deliveries.used_places(stored.row.id))
         except StateError as error:  # the context can be read all the same
             problem = f"what was used of it can't be told: {error}"
-        if not stored.has_text:
+        if "context" not in reply:
             problem = "its text isn't kept any more, only what it was made of"
         return {
             **reply,
@@ -214,7 +214,7 @@ class DeliveryMethods(EngineMethods):
             "limit": reply.get("limit", ""),
             "near": list(reply.get("near", ())),
             "problem": problem,
-            "text_kept": stored.has_text,
+            "text_kept": "context" in reply,
             "prompt": past.request.prompt,
         }
 
@@ -224,10 +224,10 @@ class DeliveryMethods(EngineMethods):
         started = time.perf_counter()
         stored = await self._stored(request)
         project = await self._engine.projects.open_root(stored.row.project)
-        await self._engine.permissions.prepare(project, stored.policy)
+        await self._engine.permissions.prepare(project, stored.access.policy)
         explained = await self._engine.explaining.explain(project, past_context(stored), request.path)
         return ExplainReply(
-            context_id=stored.id, path=request.path, **explained, elapsed_ms=milliseconds_since(started)
+            context_id=stored.row.id, path=request.path, **explained, elapsed_ms=milliseconds_since(started)
         )
 
     @method("GetTimeline", policy="session", access="read")

@@ -82,7 +82,7 @@ class PastContext(Struct, frozen=True):
 def past_context(stored: StoredContext) -> PastContext:
     """Return a stored context with its scope and request."""
     scope, request = convert(stored.scope, Scope), convert(stored.request, ContextRequest)
-    return PastContext(scope, request, stored.reply, stored.policy)
+    return PastContext(scope, request, stored.reply, stored.access.policy)
 
 
 def masked_sent(sent: Sent) -> tuple[Sent, int]:

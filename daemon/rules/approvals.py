@@ -28,11 +28,7 @@ MAX_BYTES = 8 * 1024 * 1024
 
 
 class Approval(Struct, frozen=True):
-    """An approved version of a file's section with the programs that it names, and when it was approved.
-
-    An approval of an earlier version has the digest of the definition alone, and none of a `definition`: it
-    covers nothing any more, because the programs behind it may have changed since.
-    """
+    """An approved version of a file's section with the programs that it names, and when it was approved."""
 
     path: str
     section: str
@@ -63,8 +59,6 @@ class Approved(Struct, frozen=True):
     def why_not(self, file: ServerFile) -> str:
         """Return why a file that isn't covered isn't, in words."""
         for approval in reversed(self.of(file)):
-            if not approval.definition and approval.digest == file.definition:
-                return "it was approved without the programs that it names, which count now: approve it again"
             if approval.definition == file.definition:
                 then, now = dict(approval.programs), dict(file.programs)
                 changed = sorted(path for path in {*then, *now} if then.get(path) != now.get(path))
@@ -220,13 +214,10 @@ def _state(
     server: McpServer, file: ServerFile, chosen: tuple[McpServer, ...], approved: Approved, lists: ToolLists
 ) -> ServerState:
     runs = server.url if server.transport != "stdio" else " ".join((server.command, *server.arguments))
-    return ServerState(
-        server,
-        runs,
-        variables_in(server),
-        _left_out(server, file, chosen, approved),
-        lists.load(server) if server in chosen else None,
-    )
+    left_out, tools = _left_out(server, file, chosen, approved), None
+    if server in chosen:
+        tools = lists.load(server)
+    return ServerState(server, runs, variables_in(server), left_out, tools)
 
 
 def _left_out(server: McpServer, file: ServerFile, chosen: tuple[McpServer, ...], approved: Approved) -> str:
