@@ -14,7 +14,6 @@ from .asking import Asked, Clock
 from .baselines import Baseline, BaselineMissing, kept_rank
 from .bm25 import ChunkBm25, FileBm25
 from .embedding import Embedder, EmbedFigures
-from .figures import Searcher, memory, throughput
 from .history import put_history
 from .indexing import IndexFigures, ensure_index, folder_bytes
 from .judged import Project
@@ -59,20 +58,6 @@ def run(projects: Sequence[Project], options: Options) -> Results:
         if embedder is not None:
             embedder.close()
     return results
-
-
-def measure(projects: Sequence[Project], options: Options, results: Results) -> dict[str, float]:
-    """Return throughput and memory with the largest of the projects, all of which have been asked."""
-    largest = max(results.costs, key=lambda cost: cost.contents)
-    project = next(project for project in projects if project.name == largest.project)
-    embedder = Embedder(options.state / "embeddings", options.threads)
-    try:
-        rates = throughput(embedder, _folder(project, options))
-    finally:
-        embedder.close()
-    texts = tuple(question.text for question in project.questions)
-    searcher = Searcher(options.state / "embeddings", project.name, _folder(project, options), texts)
-    return rates | memory(searcher)
 
 
 def _baselines(options: Options, embedder: Embedder | None, results: Results) -> list[Baseline]:
@@ -127,7 +112,7 @@ def _ask(project: Project, asked: Asked, chosen: Sequence[Variant], results: Res
     for question in project.questions:
         evidence = asked.evidence(question.text, clock)
         results.add(question, {variant.name: asked.rank(evidence, variant) for variant in chosen})
-    results.add_times(clock.times, clock.busy)
+    results.add_times(clock.times)
 
 
 def _ask_baseline(project: Project, baseline: Baseline, asked: Asked, folder: Path, results: Results) -> None:
@@ -139,7 +124,6 @@ def _ask_baseline(project: Project, baseline: Baseline, asked: Asked, folder: Pa
     for question, found in zip(project.questions, ranked.rankings, strict=True):
         results.add(question, {baseline.name: found})
     results.add_times({f"{baseline.name}: a question": ranked.query_ms})
-    results.ready_s.setdefault(baseline.name, []).append(ranked.ready_s)
 
 
 def _folder(project: Project, options: Options) -> Path:

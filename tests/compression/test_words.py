@@ -72,9 +72,3 @@ def test_a_word_that_stands_everywhere_is_found_so_often_only() -> None:
     text = "retry " * (HITS_MAX + 10)
     (term,) = terms_of(["retry"])
     assert len(places_of(term, text, text)) == HITS_MAX
-
-
-@pytest.mark.parametrize("text", ["İstanbul ABC", "ABC", "ǅ", "ß ẞ", ""])
-def test_lower_case_keeps_every_place(text: str) -> None:
-    assert len(lower_of(text)) == len(text)
-    assert "abc" in lower_of(text) or "ABC" not in text

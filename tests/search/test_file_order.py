@@ -7,7 +7,7 @@ from typing import Any
 
 from foveal.daemon.index.chunk_table import ChunkPlace
 from foveal.daemon.search.candidates import Candidates, RankedFile
-from foveal.daemon.search.file_order import FEATURES, GROUPS, ORDERED_MAX, features, order_files
+from foveal.daemon.search.file_order import FEATURES, ORDERED_MAX, features
 from foveal.daemon.search.file_order_weights import WEIGHTS
 from foveal.daemon.search.question import take_apart
 from foveal.daemon.search.ranking import by_evidence, rank
@@ -55,8 +55,3 @@ def test_scores_never_rise_and_only_the_first_files_have_a_probability() -> None
     assert scores == sorted(scores, reverse=True)
     assert [bool(file.probability) for file in files] == [n <= ORDERED_MAX for n in paths]
     assert len({file.path for file in files}) == len(paths)
-
-
-def test_nothing_is_ordered_where_nothing_is_found() -> None:
-    assert order_files(take_apart("x"), Candidates(), [], lambda term: 1.0) == []
-    assert {name for names in GROUPS.values() for name in names} <= set(FEATURES)

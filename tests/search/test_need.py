@@ -70,15 +70,6 @@ def test_what_it_knows_does(lexical: LexicalReader, prompt: str) -> None:
     assert need(lexical, prompt, found=(0.2, 0.1)).is_probable, "without vectors as well"
 
 
-def test_the_same_words_are_weighed_by_what_was_found(lexical: LexicalReader) -> None:
-    few = need(lexical, "what is a good timeout", near=0.2)
-    many = need(lexical, "what is a good timeout", found=(0.4, 0.3), near=0.6)
-    assert few.probability < many.probability
-    assert f"probability of {few.probability:.2f}" in few.reason
-    assert "(good, timeout)" in few.reason
-    assert "cosine of 0.20" in few.reason
-
-
 def test_what_is_named_outright_is_needed_as_surely(lexical: LexicalReader) -> None:
     assert need(lexical, "zzyzx", named=0.9).probability >= 0.9
     assert not need(lexical, "tell me about zzyzx", named=0.0).is_probable

@@ -12,17 +12,14 @@ from typing import Any, TypeVar
 
 import pytest
 from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
-from foveal.daemon.core.errors import FovealError
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
-from foveal.daemon.core.work import Deadline
 from foveal.daemon.embedding.messages import SearchVectors, VectorHits
 from foveal.daemon.engine.engine import Engine
 from foveal.daemon.index.lexical_files import FOLDER
 from foveal.daemon.search.answers import ProjectCall
 from foveal.daemon.search.candidates import named_chunks
 from foveal.daemon.search.filters import EVERYTHING, Filter
-from foveal.daemon.search.meaning_search import VECTORS_SHARE
 from foveal.daemon.search.query import SearchQuery, SearchResult
 from foveal.daemon.workspace.freshness import deadline_of
 from foveal.daemon.workspace.project import Project
@@ -75,13 +72,6 @@ async def search(engine: Engine, project: Project, text: str, **options: Any) ->
 
 def paths(found: SearchResult) -> list[str]:
     return [hit.path for hit in found.hits]
-
-
-async def test_without_embeddings_words_answer_and_nothing_is_degraded(base: Path) -> None:
-    async with running(base) as (engine, project):
-        found = await search(engine, project, "password login")
-        assert paths(found)[0] == "shop/auth.py"
-        assert (found.degraded, found.hint, found.intent, found.route) == ((), "", "hybrid", "hybrid")
 
 
 async def test_limits_scores_and_the_scopes_own_files(base: Path) -> None:
@@ -191,22 +181,6 @@ async def test_the_answer_of_the_graph_is_told_in_one_turn(
             assert "malformed" in damaged["degraded"][-1]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "what calls login",
-        "what breaks if login changes",
-        "which tests reach login",
-        "who imports shop/auth.py",
-    ],
-)
-async def test_the_graph_answers_alone(base: Path, text: str) -> None:
-    async with running(base) as (engine, project):
-        found = await search(engine, project, text)
-        assert found.route == "structural"
-        assert {(hit.path, hit.certainty) for hit in found.hits} == {("tests/test_auth.py", "resolved")}
-
-
 async def test_the_same_question_is_answered_by_what_changed_meanwhile(base: Path) -> None:
     async with running(base) as (engine, project):
         ask = SearchQuery("where is login defined", 5)
@@ -248,23 +222,6 @@ async def test_an_embedder_that_does_not_answer_costs_only_its_part(
         assert found.degraded == ("not searched by meaning: the embedding model didn't answer in time",)
 
 
-async def test_vectors_leave_time_to_rank_what_the_words_found(
-    base: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with running(base, embedding=True) as (engine, project):
-        asked: list[SearchVectors] = []
-
-        async def hear(command: SearchVectors) -> VectorHits:
-            asked.append(command)
-            raise FovealError("not now")
-
-        monkeypatch.setattr(engine.semantics, "search", hear)
-        soon = Deadline(asyncio.get_running_loop().time() + 1)
-        found = await engine._searching.search(project, SearchQuery("password login", 10), soon)
-        assert paths(found)[0] == "shop/auth.py"
-        assert asked[0].wait_s <= 0.8 * VECTORS_SHARE
-
-
 async def test_vectors_are_searched_while_the_words_are(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with running(base, embedding=True) as (engine, project):
         while not engine._searching.is_settled(project):
@@ -300,16 +257,3 @@ def _damaged(*_: object, **__: object) -> Any:
 
 async def _never(command: object) -> Any:
     await asyncio.Event().wait()
-
-
-async def test_files_that_questions_found_are_embedded_first(
-    base: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with running(base) as (engine, project):
-        preferred: list[list[str]] = []
-        monkeypatch.setattr(
-            engine._searching._semantics, "prefer", lambda _root, paths: preferred.append(list(paths))
-        )
-        found = await search(engine, project, "password login")
-        await search(engine, project, "zzzz nothing says this", limit=0)
-        assert preferred == [list(dict.fromkeys(paths(found)))]
