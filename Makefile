@@ -34,7 +34,7 @@ format: $(INSTALLED)
 
 # All benchmarks with their baselines.
 bench: $(INSTALLED)
-	$(BIN)/python -m benchmarks --json-file benchmarks.json
+	$(BIN)/python -m benchmarks
 
 # The short benchmarks: about a minute on an idle machine.
 bench-quick: $(INSTALLED)
@@ -46,10 +46,6 @@ HTTPX ?= $(HOME)/.cache/foveal-hosts/httpx.git
 hosts: $(INSTALLED)
 	@[ -d "$(HTTPX)" ] || git clone --bare --quiet https://github.com/encode/httpx "$(HTTPX)"
 	$(BIN)/python -m benchmarks.hosts --clone "$(HTTPX)" --full
-
-# Screenshots of every page of the dashboard, in both themes and three widths.
-pictures: $(INSTALLED) system
-	$(BIN)/python -m benchmarks.pictures pictures
 
 # Breaks each promise of the documents once in a copy, which a test must notice; tries to break every promise of
 # docs/reliability.md, with the full counts; then runs the property tests with many random examples, where a failure

@@ -1,4 +1,4 @@
-"""Entry point: python -m benchmarks prints one table, with --json for programs, --quick in a minute.
+"""Entry point: python -m benchmarks prints one table, with --quick in a minute.
 
 $ python -m benchmarks
 $ python -m benchmarks --quick
@@ -9,14 +9,12 @@ $ python -m benchmarks --only hot_context --only search
 from __future__ import annotations
 
 import argparse
-import json
 import signal
 import sys
 import time
 import traceback
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from . import machine
 from .bench import Bench
@@ -64,10 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"warning: {seen.warning}", file=sys.stderr)
     with Bench(quick=options.quick, source=options.project) as bench:
         groups = _run(chosen, bench)
-        body = _to_map(seen, bench, groups)
-    if options.json_file:
-        options.json_file.write_text(json.dumps(body, indent=2) + "\n", encoding="utf-8")
-    print(json.dumps(body, indent=2) if options.json else _page(seen, bench, groups))
+        print(_page(seen, bench, groups))
     missed = any(one.met is False for group in groups.values() for one in group)
     return int(bool(bench.failed) or (missed and not options.quick))
 
@@ -99,20 +94,6 @@ def _page(seen: Machine, bench: Bench, groups: dict[str, list[Measure]]) -> str:
     return "\n".join(lines)
 
 
-def _to_map(seen: Machine, bench: Bench, groups: dict[str, list[Measure]]) -> dict[str, Any]:
-    return {
-        "machine": seen.description,
-        "date": seen.date,
-        "load": seen.load,
-        "warning": seen.warning,
-        "project": bench.source.name,
-        "quick": bench.quick,
-        "measures": [{"benchmark": name, **one.to_map()} for name, group in groups.items() for one in group],
-        "failed": bench.failed,
-        "skipped": bench.skipped,
-    }
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
@@ -123,8 +104,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--list", action="store_true", help="list the benchmarks")
     add("--only", action="append", default=[], metavar="NAME", help="run this one; may be given again")
     add("--quick", action="store_true", help="fewer samples and smaller projects")
-    add("--json", action="store_true", help="print JSON")
-    add("--json-file", type=Path, metavar="FILE", help="write JSON to this file too")
     add("--project", type=Path, help="measure on copies of this folder's files instead of Django's")
     return parser
 

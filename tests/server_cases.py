@@ -158,14 +158,12 @@ class Handler(BaseHTTPRequestHandler):
                 self.close_connection = True
                 return
         body = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}).encode()
-        self._answer(200, body, {"Content-Encoding": "gzip"} if self.path == "/packed" else {})
+        self._answer(200, body)
 
-    def _answer(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
+    def _answer(self, status: int, body: bytes) -> None:
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
-        for name, value in (headers or {}).items():
-            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
 

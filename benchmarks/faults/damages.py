@@ -73,7 +73,6 @@ WAYS: Mapping[str, Damage] = {
     "garbage behind": damaging.garbage_behind,
     "other content": damaging.another_content,
     "schema edited": damaging.schema_edited,
-    "types swapped": damaging.types_swapped,
     "older copy": lambda path, chance: "",
     "folder": damaging.a_folder,
     "pipe": damaging.a_pipe,
@@ -81,7 +80,7 @@ WAYS: Mapping[str, Damage] = {
     "no permission": damaging.unreadable,
 }
 
-SQL_ONLY = frozenset({"schema edited", "types swapped"})
+SQL_ONLY = frozenset({"schema edited"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +158,7 @@ def _read_session(folder: Path) -> Answers:
             found[name] = store.get(name).name
         except (NotFound, StateError) as error:
             said.append(str(error))
-    store.list()
-    return Answers(found, " ".join((*said, *store.take_warnings())))
+    return Answers(found, " ".join((*said, *store.list().warnings)))
 
 
 def _or_said(read: Callable[[], dict[str, Any]]) -> Answers:
@@ -480,7 +478,10 @@ def _damage(folder: Path, whole: Path, kind: str, way: str, chance: random.Rando
 
 
 def _is_by_hand(left: bytes, kind: str, way: str) -> bool:
-    """Whether a person could have written a damaged file, or put it back: docs/reliability.md says so."""
+    """Whether nobody can tell a damaged file from a whole one: a person could have written it or put it back,
+    or only the content of a database changed. docs/reliability.md says so."""
+    if left.startswith(b"SQLite format 3\0") and way not in SQL_ONLY | {"cut", "older copy"}:
+        return True
     if way == "older copy":
         # An older index has older stamps, by which its files are read again.
         return not KINDS[kind].derived or kind == "index"

@@ -26,7 +26,7 @@ async def item_search(state: str) -> AsyncIterator[ItemSearch]:
         work.begin(tasks)
         running = tasks.create_task(semantics.run())
         try:
-            yield ItemSearch(semantics, work.in_builder)
+            yield ItemSearch(semantics, work)
         finally:
             work.cancel()
             await semantics.stop(PATIENT_S)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from .mutation import ROOT, Mutation, mutations
@@ -28,7 +27,6 @@ class Outcome:
 def main() -> int:
     """Run and print; the exit status is 1 if a test missed its mutation, or couldn't be asked."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mutations", description=__doc__)
-    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--only", action="append", help="only mutations whose name has this; may be repeated")
     parser.add_argument("--output", action="store_true", help="print what pytest says of each mutation")
     arguments = parser.parse_args()
@@ -44,10 +42,7 @@ def main() -> int:
             print(f"{outcome.mutation.name}: {outcome.red or outcome.problem}", file=sys.stderr, flush=True)
             if arguments.output or outcome.problem:
                 print(output, file=sys.stderr, flush=True)
-    if arguments.json:
-        print(json.dumps({"outcomes": [asdict(outcome) for outcome in outcomes]}, indent=2))
-    else:
-        print(table(outcomes))
+    print(table(outcomes))
     return 1 if not outcomes or any(outcome.problem for outcome in outcomes) else 0
 
 

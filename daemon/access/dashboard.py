@@ -6,21 +6,21 @@ import asyncio
 import errno
 import hashlib
 import hmac
-import json
 import logging
 import os
-import re
 import secrets
 import socket
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Annotated
 
-from msgspec import Struct, field, to_builtins
+from msgspec import Meta, Struct, convert, field, to_builtins
 from msgspec.structs import replace
 
 from ..config.settings import DashboardConfig
-from ..core.errors import Busy, FovealError, NewerVersion, StateError, refuse_newer
-from ..core.quarantine import clear_own_file, quarantine
+from ..core.errors import Busy, FovealError, NewerVersion, StateError
+from ..core.json_file import JsonFile
+from ..core.quarantine import KEPT_AS, clear_own_file, quarantine
 from ..core.system import System
 
 log = logging.getLogger(__name__)
@@ -287,31 +287,44 @@ VERSION = 1
 FILE_BYTES = 64 * 1024
 """Maximum size of the file in bytes; it takes 6 KB with all sessions."""
 
-_HASH = re.compile(r"[0-9a-f]{64}")
+Hash = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
 
 class KeptSession(Struct, frozen=True):
     """A signed-in browser: the SHA-256 of its cookie in hexadecimal, and the end of its session in seconds
     since the epoch."""
 
-    digest: str
+    digest: Hash
     expires: float
 
 
 class DashboardState(Struct, frozen=True):
     """The persistent state. `port` is 0 before there was one; `secret` makes anti-forgery tokens."""
 
-    port: int = 0
-    secret: str = field(default_factory=lambda: secrets.token_hex(32))
+    port: Annotated[int, Meta(ge=0, lt=1 << 16)] = 0
+    secret: Hash = field(default_factory=lambda: secrets.token_hex(32))
     sessions: tuple[KeptSession, ...] = ()
 
 
+def dashboard_file(path: str, system: System) -> JsonFile[DashboardState]:
+    """Return the file of the state, 0600, replaced as a whole."""
+    return JsonFile(
+        path,
+        system,
+        version=VERSION,
+        max_bytes=FILE_BYTES,
+        called=path,
+        decode=lambda content: convert(content, DashboardState),
+    )
+
+
 class DashboardFile:
-    """The file in a state folder, 0600, replaced as a whole. Both methods block."""
+    """The file in a state folder. Both methods block."""
 
     def __init__(self, state_dir: str, system: System) -> None:
         self._path = os.path.join(state_dir, NAME)
         self._system = system
+        self._file = dashboard_file(self._path, system)
         self._is_newer = False
 
     def read(self) -> tuple[DashboardState, str]:
@@ -320,61 +333,21 @@ class DashboardFile:
         An unusable file is quarantined: then nobody is signed in, which a new login repairs. One of a newer
         version stays, and what is signed in holds until the daemon ends.
         """
+        problem = ""
         try:
-            if problem := clear_own_file(self._path, self._system):
-                return DashboardState(), self._problem(f"can't be used ({problem})")
-            data, _ = self._system.read(self._path, FILE_BYTES + 1)
-        except FileNotFoundError:
-            return DashboardState(), ""
-        except OSError as error:
-            return DashboardState(), self._problem(f"can't be read ({error.strerror or error})")
-        try:
-            return _state_in(json.loads(data), self._path), ""
+            problem = clear_own_file(self._path, self._system)
+            state = self._file.read()
         except NewerVersion as error:
             self._is_newer = True
             return DashboardState(), f"{error}; browsers are signed in until the daemon ends"
-        except Exception as error:  # noqa: BLE001 - whatever it raises, it is damaged
-            return DashboardState(), self._problem(f"can't be used ({error}){self._quarantined()}")
+        except (OSError, StateError) as error:
+            state, problem = None, str(error)
+            with suppress(OSError):
+                problem += f" ({KEPT_AS} {quarantine(self._path, self._system)})"
+        problem = problem and f"{problem}: open the dashboard anew with: foveal dashboard"
+        return state or DashboardState(), problem
 
     def write(self, state: DashboardState) -> None:
-        """Replace the file, unless it is a newer version's. Raises `StateError`."""
-        if self._is_newer:
-            return
-        data = json.dumps({"version": VERSION, **to_builtins(state)}, indent=1).encode() + b"\n"
-        try:
-            self._system.write_atomic(self._path, data)
-        except OSError as error:
-            raise StateError(
-                f"{self._path} can't be written ({error.strerror or error}), so that nobody can sign in to "
-                "the dashboard or out of it; see: foveal doctor"
-            ) from error
-
-    def _quarantined(self) -> str:
-        try:
-            return f" and is kept as {quarantine(self._path, self._system)}"
-        except OSError as error:
-            return f" nor set aside ({error.strerror or error})"
-
-    def _problem(self, what: str) -> str:
-        return f"{self._path} {what}: open the dashboard anew with: foveal dashboard"
-
-
-def check_dashboard_file(data: bytes) -> None:
-    """Raise an error for unusable content of the file."""
-    _state_in(json.loads(data))
-
-
-def _state_in(content: Mapping[str, Any], path: str = NAME) -> DashboardState:
-    """Convert the file's content; raises any error for a wrong shape."""
-    refuse_newer(path, content["version"], VERSION)
-    if content["version"] != VERSION:
-        raise ValueError(f"its version is {content['version']!r:.20}, not {VERSION}")
-    port, secret = content["port"], content["secret"]
-    if type(port) is not int or not 0 <= port < 1 << 16:
-        raise ValueError(f"port is {port!r:.20}")
-    if not isinstance(secret, str) or not _HASH.fullmatch(secret):
-        raise ValueError("secret is not 64 hexadecimal digits")
-    kept = tuple(KeptSession(entry["digest"], float(entry["expires"])) for entry in content["sessions"])
-    if not all(isinstance(session.digest, str) and _HASH.fullmatch(session.digest) for session in kept):
-        raise ValueError("a session has no digest")
-    return DashboardState(port, secret, kept)
+        """Replace the file, unless it is a newer version's. Raises `StateError`: nobody can sign in then."""
+        if not self._is_newer:
+            self._file.write(to_builtins(state))

@@ -71,8 +71,10 @@ def policy_for(config: ProjectConfig, agent: Agent, scope: Scope | None, state: 
             " Ask again, or without it."
         )
     names = (agent.name, scope.agent_name if scope else "", state.session.agent_name if state.session else "")
-    privacy = config.privacy
-    policy = _policy_of(config.agents, privacy.show_files, privacy.mask_values, names, agent.type)
+    return _allowed(policy_of(config, names, agent.type))
+
+
+def _allowed(policy: Policy) -> Policy:
     if not policy.allow:
         raise PermissionDenied(policy.refusal())
     return policy
@@ -80,9 +82,7 @@ def policy_for(config: ProjectConfig, agent: Agent, scope: Scope | None, state: 
 
 def require_all(policy: Policy) -> None:
     """Raise `PermissionDenied` for an agent from whom anything is hidden."""
-    if not policy.allow:
-        raise PermissionDenied(policy.refusal())
-    if policy.is_limited:
+    if _allowed(policy).is_limited:
         raise PermissionDenied(
             f"this isn't for {policy.agent or 'an agent'}, from whom {' and '.join(policy.rules)} hides"
             " something. The user can do it with foveal's commands."
@@ -283,10 +283,7 @@ class Permissions:
     def require_by_user(self, agent: Agent) -> Policy:
         """Return the policy of an agent by the user's own tables. Raises `PermissionDenied` if they refuse
         it."""
-        policy = policy_of(self._user, (agent.name,), agent.type)
-        if not policy.allow:
-            raise PermissionDenied(policy.refusal())
-        return policy
+        return _allowed(policy_of(self._user, (agent.name,), agent.type))
 
     async def require_everywhere(self, agent: Agent) -> None:
         """Raise `PermissionDenied` for an agent from whom anything is hidden, by the user's own tables or in
@@ -329,9 +326,7 @@ class Permissions:
     async def as_one_of(self, root: str, agent: Agent, names: Iterable[str]) -> Policy:
         """Return the policy of a request about something that agents of these names were given, as if they
         asked for it now. Raises `PermissionDenied` if one of them is refused, `ConfigError`."""
-        policy = policy_of(await self._config(root), (agent.name, *names), agent.type)
-        if not policy.allow:
-            raise PermissionDenied(policy.refusal())
+        policy = _allowed(policy_of(await self._config(root), (agent.name, *names), agent.type))
         await self._require_inside(root, agent)
         return policy
 

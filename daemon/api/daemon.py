@@ -18,14 +18,7 @@ from ..access.dashboard import CODE_S, LOOPBACK, Admission, Dashboard
 from ..config.source import editor_template
 from ..core.errors import InvalidRequest, Unsupported
 from ..core.events import TOPICS, Sink
-from ..core.metric_history import (
-    HistogramStatistics,
-    MetricSamples,
-    MetricsStatistics,
-    Period,
-    Quantiles,
-    Sample,
-)
+from ..core.metric_history import Histogram, Metrics, MetricSamples, Period, Quantiles, Sample
 from ..core.parameters import Texts
 from ..core.system import resident_bytes
 from ..engine.engine import Engine
@@ -239,7 +232,7 @@ class DaemonMethods:
             samples = self._engine.history.history(request.history)
             history = await asyncio.to_thread(lambda: to_builtins(history_reply(samples)))
         engine, gauges = self._engine, self._engine.gauges()
-        statistics = engine.metrics.statistics()
+        statistics = engine.metrics
         return MetricsReply(
             uptime_s=self._uptime_s,
             methods=method_figures(statistics),
@@ -256,18 +249,18 @@ class DaemonMethods:
         return round(time.monotonic() - self._started, 3)
 
 
-def method_figures(statistics: MetricsStatistics) -> dict[str, dict[str, object]]:
+def method_figures(statistics: Metrics) -> dict[str, dict[str, object]]:
     """Return latencies and errors by method."""
     errors: dict[str, dict[str, int]] = {}
     for (name, code), count in sorted(statistics.errors.items()):
         errors.setdefault(name, {})[code] = count
     return {
         name: {**_histogram(histogram, "_ms"), "errors": errors.pop(name, {})}
-        for name, histogram in statistics.latency_ms.items()
+        for name, histogram in sorted(statistics.latency_ms.items())
     }
 
 
-def context_figures(statistics: MetricsStatistics) -> ContextTotals:
+def context_figures(statistics: Metrics) -> ContextTotals:
     """Return the number of contexts and their total tokens."""
     return reply_of(
         ContextTotals,
@@ -276,11 +269,11 @@ def context_figures(statistics: MetricsStatistics) -> ContextTotals:
         cached=statistics.contexts_cached,
         partial=statistics.contexts_partial,
         late=statistics.contexts_late,
-        late_hour=statistics.contexts_late_hour,
+        late_hour=statistics.late_in_hour(),
         cache_hit_rate=_rounded(statistics.cache_hit_rate),
         compression_ratio=_rounded(statistics.compression_ratio),
         tokens=_histogram(statistics.context_tokens, ""),
-        tokens_by_type=dict(statistics.tokens_by_type),
+        tokens_by_type=dict(sorted(statistics.tokens_by_type.items())),
         tokens_by_agent=dict(statistics.tokens_by_agent),
     )
 
@@ -314,7 +307,7 @@ def _quantiles(found: Quantiles) -> dict[str, float | None]:
     return {"p50": _rounded(found.p50), "p95": _rounded(found.p95), "p99": _rounded(found.p99)}
 
 
-def _histogram(histogram: HistogramStatistics, unit: str) -> dict[str, object]:
+def _histogram(histogram: Histogram, unit: str) -> dict[str, object]:
     quantiles = {f"{name}{unit}": _rounded(histogram.quantile(share)) for name, share in QUANTILES.items()}
     return {
         "count": histogram.count,

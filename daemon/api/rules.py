@@ -397,7 +397,7 @@ def _item(item: Item, known: AgentItems, *, with_text: bool) -> ItemReply:
     A tool also has its server's mode, and its own mode if one was set, which takes precedence.
     """
     key, is_tool = key_of(item), item.type == "tool"
-    own = known.tool_modes.get((item.server_name, item.name))
+    own = known.modes.get((item.server_name, item.name))
     has_own = is_tool and (own is not None or key in known.stored)
     return ItemReply(
         **_name(key),
@@ -408,7 +408,7 @@ def _item(item: Item, known: AgentItems, *, with_text: bool) -> ItemReply:
         source=item.source,
         line=item.line,
         put=key in known.stored,
-        server_include=known.server_modes.get(item.server_name, "always") if is_tool else UNSET,
+        server_include=known.modes.get((item.server_name, ""), "always") if is_tool else UNSET,
         own_include=(own or item.include) if has_own else UNSET,
         text=item.text if item.text and with_text else UNSET,
     )

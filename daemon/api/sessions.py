@@ -183,11 +183,9 @@ class SessionMethods:
         """List sessions, the most recently active first, without their content: `items` and `context_items`
         are numbers. `warnings` are about files that can't be read."""
         root = None if request.cwd is None else await self._engine.projects.root_of(request.cwd)
-        sessions = await self._sessions.list(root)
-        return SessionsReply(
-            [reply_of(SessionSummaryReply, session) for session in sessions],
-            list(self._sessions.take_warnings()),
-        )
+        found = await self._sessions.list(root)
+        sessions = [reply_of(SessionSummaryReply, session) for session in found.sessions]
+        return SessionsReply(sessions, list(found.warnings))
 
     @method("UpdateSession", policy="session", access="own")
     async def update(self, request: UpdateSessionRequest) -> SessionReply:
@@ -275,7 +273,7 @@ def session_reply(session: Session, warnings: list[str] | UnsetType = UNSET) -> 
 
 
 def _items(session: Session) -> list[SessionItemEntry]:
-    return [reply_of(SessionItemEntry, item.key, include=item.include) for item in session.items]
+    return [reply_of(SessionItemEntry, item) for item in session.items]
 
 
 def _item_reply(session: Session, outcome: ItemOutcome) -> SessionItemReply:

@@ -76,7 +76,8 @@ class UsageMethods(EngineMethods):
         report = await self._engine.deliveries.usage(request.by, root, request.since, request.until)
         names: dict[str, str] = {}
         if request.by == "session":
-            names = {session.id: session.name for session in await self._engine.sessions.list(root)}
+            sessions = (await self._engine.sessions.list(root)).sessions
+            names = {session.id: session.name for session in sessions}
         return UsageReply(
             [_row(row, names.get(row.key) or _name_of(request.by, row)) for row in report.rows],
             _row(report.total, ""),

@@ -16,13 +16,13 @@ from typing import Literal
 from msgspec import Struct
 
 from ..access import dashboard
-from ..access.dashboard import check_dashboard_file
+from ..access.dashboard import dashboard_file
 from ..context import scopes
 from ..core import metric_history
 from ..core.errors import InvalidRequest, NewerVersion
 from ..core.quarantine import MARK, quarantine
 from ..core.state_folder import STATE_VERSION, VERSION_FILE, check_version
-from ..core.storage import SEAL, NewerDatabase, OtherVersion, check_database, open_reader
+from ..core.storage import NewerDatabase, OtherVersion, check_database, open_reader
 from ..core.system import System
 from ..embedding import embeddings
 from ..embedding.vector_file import check_vector_file
@@ -40,7 +40,7 @@ from ..rules.item_store import VERSION as ITEMS_VERSION
 from ..rules.item_store import ItemStore
 from ..rules.tool_lists import list_in
 from ..sessions import delivery_tables
-from ..sessions.session_files import META_VERSION, session_in
+from ..sessions.session_store import META_VERSION, session_in
 from ..transcripts import cursor as cursor_store
 
 Condition = Literal["whole", "damaged", "aside", "unreadable", "unknown"]
@@ -85,11 +85,11 @@ def check_state_files(state: str, system: System) -> Iterator[Finding]:
 def repair(state: str, finding: Finding, system: System) -> str:
     """Quarantine a damaged file, and return its new name. Needs the daemon's lock. Raises `OSError`.
 
-    The write-ahead log and the seal of a database are renamed with it.
+    The write-ahead log of a database is renamed with it.
     """
     path = os.path.join(state, finding.path)
     kept = quarantine(path, system)
-    for suffix in ("-wal", "-shm", "-journal", SEAL):
+    for suffix in ("-wal", "-shm", "-journal"):
         if finding.path.endswith((".sqlite", ".db")) and os.path.lexists(path + suffix):
             os.replace(path + suffix, os.path.join(os.path.dirname(path), kept + suffix))
     return kept
@@ -209,12 +209,12 @@ def _check_pool(path: str, system: System) -> None:
         raise ValueError(f"has lines that can't be read ({bad}); the others are used")
 
 
-def _check_database(schema: str, version: int) -> Callable[[str, System], None]:
-    return lambda path, _: check_database(path, schema, version)
+def _check_database(version: int) -> Callable[[str, System], None]:
+    return lambda path, _: check_database(path, version)
 
 
 def _check_scopes(path: str, system: System) -> None:
-    check_database(path, scopes.SCHEMA, scopes.SCHEMA_VERSION)
+    check_database(path, scopes.SCHEMA_VERSION)
     database = open_reader(path, scopes.SCHEMA_VERSION)
     try:
         bad = len(scopes.scopes_in(database)[1])
@@ -248,7 +248,7 @@ _KINDS = (
     _Kind("projects/*/index.sqlite", lambda path, _: check_index(os.path.dirname(path)), derived=True),
     _Kind(
         "projects/*/transcripts.db",
-        _check_database(cursor_store.SCHEMA, cursor_store.VERSION),
+        _check_database(cursor_store.VERSION),
         (cursor_store.VERSION, cursor_store.SCHEMA),
         derived=True,
     ),
@@ -262,22 +262,22 @@ _KINDS = (
     _Kind("tools/*.json", lambda path, system: list_in(json.loads(system.read(path)[0])), derived=True),
     _Kind("embeddings/models/*.lock", _check_nothing, derived=True),
     _Kind("embeddings/models/all-MiniLM-L6-v2-int8", _check_nothing, derived=True, is_folder=True),
-    _Kind("embeddings/*.sqlite", _check_database(embeddings.SCHEMA, embeddings.SCHEMA_VERSION), derived=True),
+    _Kind("embeddings/*.sqlite", _check_database(embeddings.SCHEMA_VERSION), derived=True),
     _Kind("scopes.sqlite", _check_scopes, (scopes.SCHEMA_VERSION, scopes.SCHEMA)),
     _Kind(
         delivery_tables.FILE,
-        _check_database(delivery_tables.SCHEMA, delivery_tables.VERSION),
+        _check_database(delivery_tables.VERSION),
         (delivery_tables.VERSION, delivery_tables.SCHEMA),
     ),
     _Kind(
         "metrics.sqlite",
-        _check_database(metric_history.SCHEMA, metric_history.VERSION),
+        _check_database(metric_history.VERSION),
         (metric_history.VERSION, metric_history.SCHEMA),
     ),
     _Kind("compressions.sqlite", _check_nothing, derived=True),
     _Kind(
         "dashboard.json",
-        lambda path, system: check_dashboard_file(system.read(path)[0]),
+        lambda path, system: dashboard_file(path, system).read(),
         (dashboard.VERSION, ""),
         mends_itself=True,
     ),
@@ -286,7 +286,7 @@ _KINDS = (
 
 _TEMPORARY = (
     "lock", "start.lock", "daemon.json", "foveal.log*", "*.tmp",
-    *(f"*{kind}{suffix}" for kind in (".sqlite", ".db") for suffix in ("-wal", "-shm", "-journal", SEAL)),
+    *(f"*{kind}{suffix}" for kind in (".sqlite", ".db") for suffix in ("-wal", "-shm", "-journal", "-seal")),
 )  # fmt: skip
 
 _FOLDERS = ("projects", "sessions", "tools", "embeddings", "hook-spool", "projects/*", "sessions/*",

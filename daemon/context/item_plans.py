@@ -12,7 +12,7 @@ from ..config.item_selection import ItemSelection, parse_selection
 from ..config.settings import ProjectConfig
 from ..core.errors import InvalidRequest
 from ..rules.agent_items import AgentItems
-from ..rules.item_search import ItemMatches, WarmItemSearch
+from ..rules.item_search import ItemMatches, ItemSearch
 from ..rules.items import IncludeMode, Item, ItemKey, ItemPlan, LeftOutItem, PlannedItem
 from ..rules.selection import Profiles, resolve
 from ..sessions.session import Session
@@ -50,7 +50,7 @@ async def plan_items(
     session: Session | None,
     request: ContextRequest,
     profiles: Profiles,
-    search: WarmItemSearch,
+    search: ItemSearch,
     within_s: float,
 ) -> ItemPlan:
     """Return the items of a request in their order; the session stays as it is.
@@ -93,7 +93,7 @@ async def _search(
     barred: Mapping[ItemKey, Literal["removed", "denied"]],
     request: ContextRequest,
     profiles: Profiles,
-    search: WarmItemSearch,
+    search: ItemSearch,
     within_s: float,
 ) -> ItemMatches:
     """Search the items of mode `agent` that aren't chosen yet; without a prompt nothing is found."""

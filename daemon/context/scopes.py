@@ -256,7 +256,7 @@ class ScopeStore:
 
     def close(self) -> None:
         """Close the file."""
-        close_database(self._db, self._path)
+        close_database(self._db)
 
 
 SCHEMA = """

@@ -22,7 +22,7 @@ from ..core.work import Deadline, SharedWork, Work
 from ..memory.service import WAIT_S, ExperienceMeaning, Meanings
 from ..project.metadata import ProjectMetadata, metadata_key, read_metadata
 from ..rules.agent_items import AgentItems
-from ..rules.item_search import WarmItemSearch
+from ..rules.item_search import ItemSearch
 from ..rules.items import ItemPlan
 from ..search.query import NOTHING_FOUND, SearchQuery, SearchResult
 from ..search.service import SearchService
@@ -70,7 +70,7 @@ class ContextSources:
     def __init__(
         self,
         searching: SearchService,
-        item_search: WarmItemSearch,
+        item_search: ItemSearch,
         meaning: ExperienceMeaning,
         permissions: Permissions,
         work: Work,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from hashlib import blake2b
 from itertools import islice
 
 from msgspec import Struct
@@ -89,14 +88,13 @@ class RefusedError(Exception):
 class ConfinedReader:
     """Reads files of zones once each, and remembers all paths that it looked at.
 
-    `probes` has their stamps (of a link itself, not of its target), `None` if nothing was there; `racy` the
-    digests of those modified less than `RACY_NS` before, which may change again without a new stamp;
-    `sources` the real paths of the files that were read.
+    `probes` has their stamps (of a link itself, not of its target), `None` if nothing was there; `sources`
+    the real paths of the files that were read.
     """
 
     def __init__(self, system: System) -> None:
         self.probes: Probes = {}
-        self.racy: dict[str, bytes] = {}
+        self._racy = False
         self.sources: set[str] = set()
         self._system = system
         self._started_ns = system.time_ns()
@@ -107,8 +105,9 @@ class ConfinedReader:
 
     @property
     def lasting(self) -> bool:
-        """Whether the result holds until a stamp changes: nothing was denied for a passing reason."""
-        return self._system.denials == self._denials
+        """Whether the result holds until a stamp changes: nothing was denied for a passing reason, or was
+        modified less than `RACY_NS` before, so that it may change again without a new stamp."""
+        return not self._racy and self._system.denials == self._denials
 
     def locate(self, zone: ConfinedFolder, path: str, *, free: bool) -> Located | None:
         """Follow an absolute path link by link to its target; `None` if there is none.
@@ -207,7 +206,7 @@ class ConfinedReader:
             return None
         except OSError as error:
             raise RefusedError(_unreadable(error)) from error
-        self._note(located.path, status, data)
+        self._note(located.path, status)
         self._total += len(data)
         if len(data) > MAX_FILE_BYTES:
             raise RefusedError(f"isn't read, since it exceeds {MAX_FILE_BYTES} bytes: split or shorten it")
@@ -224,7 +223,7 @@ class ConfinedReader:
             entries = _listed(self._system, located.path)
         except OSError as error:
             raise RefusedError(_unreadable(error)) from error
-        self._note(located.path, located.status, _joined(entries))
+        self._note(located.path, located.status)
         return entries
 
     def _leads_to_folder(self, zone: ConfinedFolder, path: str) -> bool:
@@ -249,17 +248,12 @@ class ConfinedReader:
             target = os.readlink(path)
         except OSError as error:
             raise RefusedError(_unreadable(error)) from error
-        self._note(path, status, os.fsencode(target))
+        self._note(path, status)
         return target
 
-    def _note(self, path: str, status: os.stat_result, content: bytes | None = None) -> None:
-        """Add a probe; a probe with content replaces one without."""
-        if content is None:
-            self.probes.setdefault(path, stamp_of(status))
-            return
+    def _note(self, path: str, status: os.stat_result) -> None:
         self.probes[path] = stamp_of(status)
-        if max(status.st_mtime_ns, status.st_ctime_ns) > self._started_ns - RACY_NS:
-            self.racy[path] = _hashed(content)
+        self._racy = self._racy or max(status.st_mtime_ns, status.st_ctime_ns) > self._started_ns - RACY_NS
 
 
 def stamp_now(system: System, path: str) -> Stamp | None:
@@ -267,19 +261,6 @@ def stamp_now(system: System, path: str) -> Stamp | None:
     try:
         return stamp_of(system.lstat(path))
     except (OSError, ValueError):
-        return None
-
-
-def digest_now(system: System, path: str) -> bytes | None:
-    """Return the current digest of a file's content, a folder's entries or a link's target."""
-    try:
-        mode = system.lstat(path).st_mode
-        if stat.S_ISLNK(mode):
-            return _hashed(os.fsencode(os.readlink(path)))
-        if stat.S_ISDIR(mode):
-            return _hashed(_joined(_listed(system, path)))
-        return _hashed(system.read(path, MAX_FILE_BYTES + 1)[0])
-    except OSError:
         return None
 
 
@@ -317,11 +298,3 @@ def _kind(entry: os.DirEntry[str]) -> str:
     if entry.is_symlink():
         return "link"
     return "folder" if entry.is_dir(follow_symlinks=False) else "file"
-
-
-def _joined(entries: list[tuple[str, str]]) -> bytes:
-    return os.fsencode("\0".join(part for entry in entries for part in entry))
-
-
-def _hashed(content: bytes) -> bytes:
-    return blake2b(content, digest_size=16).digest()

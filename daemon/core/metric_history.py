@@ -8,13 +8,15 @@ import asyncio
 import logging
 import time
 from bisect import bisect_left
-from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
+from functools import reduce
 from typing import Literal
 
 import msgspec
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from .errors import StateError
 from .record_file import RecordFile
@@ -35,13 +37,33 @@ AGENTS_MAX = 100
 OTHERS = "(others)"
 
 
-class HistogramStatistics(Struct, frozen=True):
-    """`counts` has one number for each of the inclusive upper `bounds`, and one for larger values."""
+class Histogram(Struct):
+    """Values counted in buckets: `counts` has a number for each of the inclusive upper `bounds`, and one for
+    larger values."""
 
     bounds: tuple[float, ...]
-    counts: tuple[int, ...]
-    sum: float
-    count: int
+    counts: list[int]
+    sum: float = 0.0
+
+    @classmethod
+    def of(cls, bounds: tuple[float, ...]) -> Histogram:
+        """Return a histogram without values."""
+        return cls(bounds, [0] * (len(bounds) + 1))
+
+    @property
+    def count(self) -> int:
+        """The number of values."""
+        return sum(self.counts)
+
+    def observe(self, value: float) -> None:
+        """Count a value."""
+        self.counts[bisect_left(self.bounds, value)] += 1
+        self.sum += value
+
+    def plus(self, other: Histogram, times: int = 1) -> Histogram:
+        """Return the values of both; with -1 `times` those that the other one hasn't."""
+        counts = [own + times * others for own, others in zip(self.counts, other.counts, strict=True)]
+        return Histogram(self.bounds, counts, self.sum + times * other.sum)
 
     def quantile(self, share: float) -> float | None:
         """Estimate the value below which a share (0..1) of the values lies, linear within its bucket; None
@@ -57,26 +79,6 @@ class HistogramStatistics(Struct, frozen=True):
         return None
 
 
-class Histogram:
-    """Counts values in buckets."""
-
-    __slots__ = ("_bounds", "_counts", "_sum")
-
-    def __init__(self, bounds: tuple[float, ...]) -> None:
-        self._bounds = bounds
-        self._counts = [0] * (len(bounds) + 1)
-        self._sum = 0.0
-
-    def observe(self, value: float) -> None:
-        """Count a value."""
-        self._counts[bisect_left(self._bounds, value)] += 1
-        self._sum += value
-
-    def statistics(self) -> HistogramStatistics:
-        """Return what was counted."""
-        return HistogramStatistics(self._bounds, tuple(self._counts), self._sum, sum(self._counts))
-
-
 class ContextFigures(Struct, frozen=True):
     """What one context cost: tokens by type of slice, before and after compression."""
 
@@ -89,28 +91,33 @@ class ContextFigures(Struct, frozen=True):
     masked: int = 0
 
 
-class MetricsStatistics(Struct, frozen=True):
-    """All counts since the daemon started.
+HOUR_S = 3_600
+LATE_MAX = 1_000
+"""Maximum late contexts whose time is remembered."""
+
+
+class Metrics(Struct):
+    """All counts since the daemon started. On the event loop only; counting takes about a microsecond.
 
     `latency_ms` is by method, `errors` by method and code. The counts of contexts are: all contexts, those
     from the cache, partial ones, their sizes, tokens before and after compression, tokens by type of slice
     and by agent, and masked secrets. `contexts_late` counts prompts and starts that got none in time,
-    `contexts_late_hour` those of the last hour, at most `LATE_MAX`.
+    `late_at` has the times of the last `LATE_MAX`.
     """
 
-    latency_ms: Mapping[str, HistogramStatistics]
-    errors: Mapping[tuple[str, str], int]
-    contexts: int
-    contexts_cached: int
-    contexts_partial: int
-    context_tokens: HistogramStatistics
-    tokens_before: int
-    tokens_after: int
-    tokens_by_type: Mapping[str, int]
-    tokens_by_agent: Mapping[str, int]
-    secrets_masked: int
+    latency_ms: dict[str, Histogram] = field(default_factory=dict)
+    errors: dict[tuple[str, str], int] = field(default_factory=dict)
+    contexts: int = 0
+    contexts_cached: int = 0
+    contexts_partial: int = 0
+    context_tokens: Histogram = field(default_factory=lambda: Histogram.of(TOKEN_BOUNDS))
+    tokens_before: int = 0
+    tokens_after: int = 0
+    tokens_by_type: dict[str, int] = field(default_factory=dict)
+    tokens_by_agent: dict[str, int] = field(default_factory=dict)
+    secrets_masked: int = 0
     contexts_late: int = 0
-    contexts_late_hour: int = 0
+    late_at: deque[float] = field(default_factory=lambda: deque(maxlen=LATE_MAX))
 
     @property
     def cache_hit_rate(self) -> float | None:
@@ -122,78 +129,52 @@ class MetricsStatistics(Struct, frozen=True):
         """Tokens after compression divided by tokens before, 0 to 1; None before the first."""
         return self.tokens_after / self.tokens_before if self.tokens_before else None
 
-
-HOUR_S = 3_600
-LATE_MAX = 1_000
-"""Maximum late contexts whose time is remembered."""
-
-
-class Metrics:
-    """Counts. On the event loop only; each call takes about a microsecond."""
-
-    def __init__(self) -> None:
-        self._latency: dict[str, Histogram] = {}
-        self._errors: dict[tuple[str, str], int] = {}
-        self._contexts = self._cached = self._partial = self._masked = self._late = 0
-        self._late_at: deque[float] = deque(maxlen=LATE_MAX)
-        self._before = self._after = 0
-        self._size = Histogram(TOKEN_BOUNDS)
-        self._by_type: dict[str, int] = {}
-        self._by_agent: OrderedDict[str, int] = OrderedDict()
-        self._others = 0
+    def late_in_hour(self, now: float | None = None) -> int:
+        """Return the number of late contexts of the last hour."""
+        since = (time.monotonic() if now is None else now) - HOUR_S
+        return sum(at > since for at in self.late_at)
 
     def answered(self, method: str, elapsed_ms: float) -> None:
         """Count an answer to a known method."""
-        histogram = self._latency.get(method)
-        if histogram is None:
-            histogram = self._latency[method] = Histogram(LATENCY_BOUNDS_MS)
-        histogram.observe(elapsed_ms)
+        if method not in self.latency_ms:
+            self.latency_ms[method] = Histogram.of(LATENCY_BOUNDS_MS)
+        self.latency_ms[method].observe(elapsed_ms)
 
     def failed(self, method: str, code: str) -> None:
         """Count an error reply of a known method."""
-        self._errors[method, code] = self._errors.get((method, code), 0) + 1
+        self.errors[method, code] = self.errors.get((method, code), 0) + 1
 
     def context_was_late(self, now: float | None = None) -> None:
         """Count a context that an agent didn't get, since time ran out."""
-        self._late += 1
-        self._late_at.append(time.monotonic() if now is None else now)
+        self.contexts_late += 1
+        self.late_at.append(time.monotonic() if now is None else now)
 
     def context_given(self, figures: ContextFigures) -> None:
         """Count a context that was given to an agent."""
-        self._contexts += 1
-        self._cached += figures.cached
-        self._partial += figures.partial
-        self._masked += figures.masked
-        self._before += figures.tokens_before
-        self._after += figures.tokens
-        self._size.observe(figures.tokens)
+        self.contexts += 1
+        self.contexts_cached += figures.cached
+        self.contexts_partial += figures.partial
+        self.secrets_masked += figures.masked
+        self.tokens_before += figures.tokens_before
+        self.tokens_after += figures.tokens
+        self.context_tokens.observe(figures.tokens)
         for name, tokens in figures.by_type.items():
-            self._by_type[name] = self._by_type.get(name, 0) + tokens
-        self._by_agent[figures.agent_name] = self._by_agent.get(figures.agent_name, 0) + figures.tokens
-        self._by_agent.move_to_end(figures.agent_name)
-        if len(self._by_agent) > AGENTS_MAX:
-            self._others += self._by_agent.popitem(last=False)[1]
+            self.tokens_by_type[name] = self.tokens_by_type.get(name, 0) + tokens
+        agents, name = self.tokens_by_agent, figures.agent_name
+        agents[name] = agents.pop(name, 0) + figures.tokens  # the most recent one comes last
+        if len(agents) > AGENTS_MAX + (OTHERS in agents):
+            oldest = next(each for each in agents if each != OTHERS)
+            agents[OTHERS] = agents.get(OTHERS, 0) + agents.pop(oldest)
 
-    def statistics(self, now: float | None = None) -> MetricsStatistics:
-        """Return what was counted."""
-        since = (time.monotonic() if now is None else now) - HOUR_S
-        by_agent = dict(self._by_agent)
-        if self._others:
-            by_agent[OTHERS] = self._others
-        return MetricsStatistics(
-            {method: histogram.statistics() for method, histogram in sorted(self._latency.items())},
-            dict(self._errors),
-            self._contexts,
-            self._cached,
-            self._partial,
-            self._size.statistics(),
-            self._before,
-            self._after,
-            dict(sorted(self._by_type.items())),
-            by_agent,
-            self._masked,
-            self._late,
-            sum(at > since for at in self._late_at),
+    def copy(self) -> Metrics:
+        """Return what was counted so far, which goes on counting for itself."""
+        return replace(
+            self,
+            latency_ms={name: replace(each, counts=[*each.counts]) for name, each in self.latency_ms.items()},
+            errors=dict(self.errors),
+            context_tokens=replace(self.context_tokens, counts=[*self.context_tokens.counts]),
+            tokens_by_type=dict(self.tokens_by_type),
+            tokens_by_agent=dict(self.tokens_by_agent),
         )
 
 
@@ -202,7 +183,7 @@ log = logging.getLogger(__name__)
 AGENTS_TOLD = 8
 """Maximum number of agents whose tokens a sample lists, those with the most; the others are added up."""
 
-NOTHING = HistogramStatistics(LATENCY_BOUNDS_MS, (0,) * (len(LATENCY_BOUNDS_MS) + 1), 0.0, 0)
+NOTHING = Histogram.of(LATENCY_BOUNDS_MS)
 
 
 class Gauges(Struct, frozen=True):
@@ -247,16 +228,14 @@ class Sample(Struct, frozen=True):
     gauges: Gauges
 
 
-def sample_between(
-    before: MetricsStatistics, after: MetricsStatistics, at: str, seconds: float, gauges: Gauges
-) -> Sample:
+def sample_between(before: Metrics, after: Metrics, at: str, seconds: float, gauges: Gauges) -> Sample:
     """Return the sample between two states of the same metrics."""
     latencies = {
         name: difference
-        for name, histogram in after.latency_ms.items()
-        if (difference := _difference(before.latency_ms.get(name, NOTHING), histogram)).count
+        for name, histogram in sorted(after.latency_ms.items())
+        if (difference := histogram.plus(before.latency_ms.get(name, NOTHING), -1)).count
     }
-    everything = _sum(latencies.values())
+    everything = reduce(Histogram.plus, latencies.values(), NOTHING)
     errors = sum(after.errors.values()) - sum(before.errors.values())
     tokens = after.tokens_after - before.tokens_after
     return Sample(
@@ -293,20 +272,7 @@ def _tokens_by_agent(before: Mapping[str, int], after: Mapping[str, int], total:
     return most | ({OTHERS: rest} if rest > 0 else {})
 
 
-def _difference(before: HistogramStatistics, after: HistogramStatistics) -> HistogramStatistics:
-    counts = tuple(new - old for old, new in zip(before.counts, after.counts, strict=True))
-    return HistogramStatistics(after.bounds, counts, after.sum - before.sum, after.count - before.count)
-
-
-def _sum(histograms: Iterable[HistogramStatistics]) -> HistogramStatistics:
-    found = NOTHING
-    for each in histograms:
-        counts = tuple(map(sum, zip(found.counts, each.counts, strict=True)))
-        found = HistogramStatistics(each.bounds, counts, found.sum + each.sum, found.count + each.count)
-    return found
-
-
-def _quantiles(histogram: HistogramStatistics) -> Quantiles:
+def _quantiles(histogram: Histogram) -> Quantiles:
     return Quantiles(*map(histogram.quantile, (0.5, 0.95, 0.99)))
 
 
@@ -406,10 +372,10 @@ class MetricHistory:
         self._sleep = sleep
         self._file = file
         self._write_due = system.monotonic() + WRITE_S
-        now, statistics = system.monotonic(), metrics.statistics()
+        now, before = system.monotonic(), metrics.copy()
         self._series: dict[Period, _Series] = {
-            "hour": _Series(HOUR_STEP_S, HOUR_SAMPLES, now, statistics),
-            "day": _Series(DAY_STEP_S, DAY_SAMPLES, now, statistics),
+            "hour": _Series(HOUR_STEP_S, HOUR_SAMPLES, now, before),
+            "day": _Series(DAY_STEP_S, DAY_SAMPLES, now, before),
         }
 
     async def load(self) -> str:
@@ -459,9 +425,9 @@ class MetricHistory:
         due = [series for series in self._series.values() if series.due_in(now) <= EARLY_S]
         if not due:
             return
-        at, statistics, gauges = timestamp_of(self._system.now()), self._metrics.statistics(), self._gauges()
+        at, metrics, gauges = timestamp_of(self._system.now()), self._metrics.copy(), self._gauges()
         for series in due:
-            series.take(now, at, statistics, gauges)
+            series.take(now, at, metrics, gauges)
 
     def history(self, period: Period) -> MetricSamples:
         """Return the samples of a period so far."""
@@ -476,23 +442,23 @@ class MetricHistory:
 class _Series:
     """The samples of a period, and the state at which the next sample begins."""
 
-    def __init__(self, step_s: float, most: int, now: float, statistics: MetricsStatistics) -> None:
+    def __init__(self, step_s: float, most: int, now: float, metrics: Metrics) -> None:
         self.step_s = step_s
         self.samples: deque[Sample] = deque(maxlen=most)
         self.new: list[Sample] = []
         """Samples that aren't written yet."""
-        self._began, self._before, self._due = now, statistics, now + step_s
+        self._began, self._before, self._due = now, metrics, now + step_s
 
     def due_in(self, now: float) -> float:
         """Return the seconds until the next sample is due; negative if it is late."""
         return self._due - now
 
-    def take(self, now: float, at: str, statistics: MetricsStatistics, gauges: Gauges) -> None:
+    def take(self, now: float, at: str, metrics: Metrics, gauges: Gauges) -> None:
         """Add a sample of the time since the last one."""
-        sample = sample_between(self._before, statistics, at, now - self._began, gauges)
+        sample = sample_between(self._before, metrics, at, now - self._began, gauges)
         self.samples.append(sample)
         self.new = [*self.new, sample][-(self.samples.maxlen or 0) :]
-        self._began, self._before = now, statistics
+        self._began, self._before = now, metrics
         # The next step ends at a multiple of the step, so that delays don't add up; after a long delay, steps
         # count from now.
         self._due += self.step_s

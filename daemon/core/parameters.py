@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar
 
 from msgspec import Meta, Struct, ValidationError, convert, inspect
 
@@ -46,8 +45,8 @@ def read_request(kind: type[RequestT], fields: Mapping[str, Any], prefix: str = 
         raise InvalidRequest(f"the parameters can't be read: {error}") from error
 
 
-def _read(value: Any, wanted: inspect.Type, name: str, owner: type[Struct]) -> Any:
-    """Return a value of a field of `owner` in the form that msgspec converts.
+def _read(value: Any, wanted: inspect.Type, name: str) -> Any:
+    """Return a value in the form that msgspec converts.
 
     Raises `InvalidRequest` or `TooLarge`.
     """
@@ -64,9 +63,9 @@ def _read(value: Any, wanted: inspect.Type, name: str, owner: type[Struct]) -> A
         case inspect.StructType():
             return _struct(value, wanted, f"{name}.")
         case inspect.DictType():
-            return _dict(value, wanted, name, owner)
+            return _dict(value, wanted, name)
         case inspect.VarTupleType():
-            return _list(value, wanted, name, owner)
+            return _list(value, wanted, name)
         case inspect.IntType(ge=least, le=most):
             if (least is not None and value < least) or (most is not None and value > most):
                 raise InvalidRequest(
@@ -75,7 +74,7 @@ def _read(value: Any, wanted: inspect.Type, name: str, owner: type[Struct]) -> A
         case inspect.LiteralType(values=words):
             if value not in words:
                 raise InvalidRequest(
-                    f"{name} must be one of {_choices(owner, words)}, not {value!r:.60}", name
+                    f"{name} must be one of {', '.join(map(str, words))}, not {value!r:.60}", name
                 )
         case inspect.StrType(pattern=pattern):
             if pattern is not None and not re.search(pattern, value):
@@ -89,26 +88,24 @@ def _struct(fields: Mapping[str, Any], wanted: inspect.StructType, prefix: str) 
         name = field.encode_name
         value = fields.get(name)
         if value is not None:
-            found[name] = _read(value, field.type, prefix + name, wanted.cls)
+            found[name] = _read(value, field.type, prefix + name)
         elif field.required:
             raise InvalidRequest(f"{prefix}{name} is missing; it must be {_noun(field.type)}", prefix + name)
     return found
 
 
-def _dict(
-    values: Mapping[Any, Any], wanted: inspect.DictType, name: str, owner: type[Struct]
-) -> dict[str, Any]:
+def _dict(values: Mapping[Any, Any], wanted: inspect.DictType, name: str) -> dict[str, Any]:
     if isinstance(wanted.value_type, inspect.AnyType):
         return {key: value for key, value in values.items() if isinstance(key, str)}
     if not all(isinstance(key, str) for key in values):
         raise InvalidRequest(f"{name} must be a map whose keys are strings", name)
     return {
-        key: None if value is None else _read(value, wanted.value_type, f"{name}.{key}", owner)
+        key: None if value is None else _read(value, wanted.value_type, f"{name}.{key}")
         for key, value in values.items()
     }
 
 
-def _list(values: Sequence[Any], wanted: inspect.VarTupleType, name: str, owner: type[Struct]) -> list[Any]:
+def _list(values: Sequence[Any], wanted: inspect.VarTupleType, name: str) -> list[Any]:
     if wanted.max_length is not None and len(values) > wanted.max_length:
         raise TooLarge(f"{name} has {len(values):,} entries; at most {wanted.max_length:,} are taken")
     entry = wanted.item_type
@@ -118,8 +115,8 @@ def _list(values: Sequence[Any], wanted: inspect.VarTupleType, name: str, owner:
     if isinstance(entry, inspect.LiteralType):
         unknown = next((value for value in values if value not in entry.values), None)
         if unknown is not None:
-            words = _choices(owner, entry.values)
-            raise InvalidRequest(f"{name} has the unknown value {unknown!r:.60}; known are {words}", name)
+            known = ", ".join(map(str, entry.values))
+            raise InvalidRequest(f"{name} has the unknown value {unknown!r:.60}; known are {known}", name)
     if isinstance(entry, inspect.StructType):
         return [_entry(value, entry, f"{name}[{index}]") for index, value in enumerate(values)]
     return list(values)
@@ -141,25 +138,6 @@ def _member(value: Any, wanted: inspect.Type) -> inspect.Type:
         return wanted
     kinds = [kind for kind in wanted.types if not isinstance(kind, inspect.NoneType)]
     return next((kind for kind in kinds if _fits(value, kind)), kinds[-1])
-
-
-def _choices(owner: type[Struct], words: Sequence[Any]) -> str:
-    """Return the words of a `Literal` of `owner` in their declared order; msgspec sorts them."""
-    declared = next((found for found in _literals(owner) if sorted(found) == sorted(words)), words)
-    return ", ".join(map(str, declared))
-
-
-@cache
-def _literals(owner: type[Struct]) -> tuple[tuple[Any, ...], ...]:
-    """Return the words of each `Literal` in the annotations of a type."""
-    found, hints = [], list(get_type_hints(owner).values())
-    while hints:
-        hint = hints.pop()
-        if get_origin(hint) is Literal:
-            found.append(get_args(hint))
-        else:
-            hints.extend(get_args(hint))
-    return tuple(found)
 
 
 def _fits(value: Any, wanted: inspect.Type) -> bool:

@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
-import threading
-from collections.abc import Callable, Iterator, Sequence
-
-from msgspec import Struct
+from collections.abc import Callable, Sequence
 
 from .system import System
 
@@ -90,34 +87,22 @@ NAMED_MAX = 5
 """Maximum number of files named in a message."""
 
 
-class _Folder(Struct, frozen=True):
-    """A listed folder: the quarantined names in it, and its subfolders."""
-
-    mtime_ns: int
-    names: tuple[str, ...]
-    folders: tuple[str, ...]
-
-
 class QuarantineLog:
     """Finds files below a state folder that were quarantined since this was made. Thread-safe."""
 
     def __init__(self, folder: str, system: System) -> None:
         self._folder = folder
-        self._system = system
         self._since = system.time_ns()
-        self._listed: dict[str, _Folder] = {}
-        self._lock = threading.Lock()
 
     def problem(self, said: Sequence[str] = ()) -> str:
-        """Return a sentence about quarantined files that no sentence in `said` names yet, or "".
-
-        Blocks for a stat of each folder.
-        """
-        with self._lock:
-            listed: dict[str, _Folder] = {}
-            found = sorted(self._below("", listed))
-            self._listed = listed
-        found = [path for path in found if not any(os.path.basename(path) in text for text in said)]
+        """Return a sentence about quarantined files that no sentence in `said` names yet, or "". Blocks for a
+        listing of each folder."""
+        found = sorted(
+            os.path.relpath(os.path.join(folder, name), self._folder)
+            for folder, folders, files in os.walk(self._folder)
+            for name in (*folders, *files)
+            if self._is_new(name) and not any(name in text for text in said)
+        )
         if not found:
             return ""
         more = f" and {len(found) - NAMED_MAX:,} more" if len(found) > NAMED_MAX else ""
@@ -126,29 +111,6 @@ class QuarantineLog:
             "what can be derived is built anew, see: foveal doctor --deep"
         )
 
-    def _below(self, folder: str, listed: dict[str, _Folder]) -> Iterator[str]:
-        """Yield the quarantined paths in a folder and below it; add the folders to `listed`."""
-        try:
-            mtime_ns = self._system.stat(os.path.join(self._folder, folder)).st_mtime_ns
-            known = self._listed.get(folder)
-            if known is None or known.mtime_ns != mtime_ns:
-                known = self._list(folder, mtime_ns)
-        except OSError:
-            return  # it was just removed, or can't be read, which `disk_problem` reports
-        listed[folder] = known
-        yield from (os.path.join(folder, name) for name in known.names)
-        for name in known.folders:
-            yield from self._below(os.path.join(folder, name), listed)
-
-    def _list(self, folder: str, mtime_ns: int) -> _Folder:
-        names, folders = [], []
-        with self._system.scandir(os.path.join(self._folder, folder)) as entries:
-            for entry in entries:
-                name, mark, moment = entry.name.partition(MARK)
-                if mark:
-                    digits = moment.partition("-")[0]
-                    if digits == moment and digits.isdigit() and int(digits) >= self._since:
-                        names.append(name + mark + moment)
-                elif entry.is_dir(follow_symlinks=False):
-                    folders.append(name)
-        return _Folder(mtime_ns, tuple(names), tuple(folders))
+    def _is_new(self, name: str) -> bool:
+        moment = name.partition(MARK)[2]
+        return moment.isdigit() and int(moment) >= self._since

@@ -77,7 +77,7 @@ class RecordFile:
         """Close the file. No method works after that."""
         with self._lock:
             if self._database is not None:
-                close_database(self._database, self.path)
+                close_database(self._database)
             self._database, self._closed = None, True
 
     def _open(self, *, check: bool) -> Database:

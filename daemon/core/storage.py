@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import sqlite3
 import stat
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -59,61 +57,56 @@ def open_database(
 
     The file is private (0600) and in WAL mode. A damaged file is renamed, and an empty database takes its
     place. It is damaged if opening it or reading it with `probe` raises an error that isn't temporary
-    (`may_pass`), if it differs from its seal, if its schema isn't `schema`, if a value isn't of its column's
-    type, or if it is of an earlier version. With `check` all rows are read for that, else the first rows of
-    each table. `distrusted` is the reason why the file is known to be damaged; then it isn't read. A file
-    that is `derived` from other files has no seal, its schema isn't compared, and one of another version is
-    removed, not renamed. Raises `NewerDatabase` for a file of a newer version that isn't derived, and
-    `DatabaseError` or `OSError` if the file is locked or can't be opened, since a new file would not help.
+    (`may_pass`), with `check` if it fails SQLite's own check, or if it is of an earlier version. `distrusted`
+    is the reason why the file is known to be damaged; then it isn't read. A file that is `derived` from other
+    files and of another version is removed, not renamed. Raises `NewerDatabase` for a file of a newer version
+    that isn't derived, and `DatabaseError` or `OSError` if the file is locked or can't be opened, since a new
+    file would not help.
     """
     # Before SQLite opens them: it would wait for ever on a pipe in the place of the file or its log.
-    done = [clear_file(path + suffix, system) for suffix in (*_SUFFIXES, SEAL)]
+    done = [clear_file(path + suffix, system) for suffix in _SUFFIXES]
     cleared = "; ".join(sentence for sentence in done if KEPT_AS in sentence)
     try:
         if not derived:
             _refuse_newer(path, version)
         if distrusted and os.path.exists(path):
             raise DatabaseError(distrusted)
-        return Opened(_open(path, schema, version, probe, check=check, derived=derived), cleared)
+        return Opened(_open(path, schema, version, probe, check=check), cleared)
     except Exception as error:
         if may_pass(error):
             raise
         if derived and isinstance(error, OtherVersion):
             remove_database(path)
-            return Opened(
-                _open(path, schema, version, probe, check=check, derived=derived), cleared, anew=True
-            )
+            return Opened(_open(path, schema, version, probe, check=check), cleared, anew=True)
         kept = quarantine_database(path, system)
         _remove_former_damaged(path, system)
         reason = f"{os.path.basename(path)} could not be used ({named(error)}); kept as {kept}"
         replaced = "; ".join(filter(None, (cleared, reason)))
-        return Opened(_open(path, schema, version, probe, check=check, derived=derived), replaced, anew=True)
+        return Opened(_open(path, schema, version, probe, check=check), replaced, anew=True)
 
 
 def remove_database(path: str) -> None:
-    """Remove a database with its logs and its seal, those that are there."""
-    for suffix in (*_SUFFIXES, SEAL):
+    """Remove a database with its logs, those that are there."""
+    for suffix in _SUFFIXES:
         with suppress(FileNotFoundError):
             os.unlink(path + suffix)
 
 
 def quarantine_database(path: str, system: System) -> str:
-    """Rename a database with its logs and its seal; return the new name without the folder. Raises
-    `OSError`."""
+    """Rename a database with its logs; return the new name without the folder. Raises `OSError`."""
     kept = f"{path}{MARK}{system.time_ns()}"
-    for suffix in (*_SUFFIXES, SEAL):
+    for suffix in _SUFFIXES:
         if os.path.lexists(path + suffix):
             os.replace(path + suffix, kept + suffix)
     return os.path.basename(kept)
 
 
 DAMAGED_MAX = 3
-"""Maximum number of quarantined copies of a database that are damaged, the latest. Whole copies stay."""
+"""Maximum number of quarantined copies of a database, the latest."""
 
 
 def _remove_former_damaged(path: str, system: System) -> None:
-    """Remove the oldest quarantined copies above `DAMAGED_MAX`, but none that can be read: an earlier version
-    of this program set the files of later ones aside as well."""
+    """Remove the oldest quarantined copies above `DAMAGED_MAX`."""
     folder, name = os.path.split(path)
     moments = set()
     with system.scandir(folder or ".") as entries:
@@ -122,48 +115,20 @@ def _remove_former_damaged(path: str, system: System) -> None:
             if moment != entry.name and moment.isdigit():
                 moments.add(int(moment))
     for former in sorted(moments)[:-DAMAGED_MAX]:
-        kept = f"{path}{MARK}{former}"
-        if not os.path.isfile(kept) or _is_whole(kept):
-            continue
-        remove_database(kept)
+        if os.path.isfile(kept := f"{path}{MARK}{former}"):
+            remove_database(kept)
 
 
-def _is_whole(path: str) -> bool:
-    """Whether a database can be read from its beginning to its end, whatever its version."""
-    try:
-        check_database(path)
-    except OSError:
-        return True  # nobody knows
-    except DatabaseError as error:
-        return may_pass(error)
-    return True
-
-
-def close_database(database: Database, path: str, *, derived: bool = False) -> None:
-    """Close a database that `open_database` opened: checkpoint its log, and seal the file if nothing else has
-    it open, unless it is `derived`.
-
-    The seal detects bits that flip while no process has the file open.
-    """
+def close_database(database: Database) -> None:
+    """Close a database that `open_database` opened, after its log was written into it."""
     with suppress(DatabaseError):  # while readers have it open, closing doesn't checkpoint the log
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     database.close()
-    with suppress(OSError):
-        if not derived and not _has_log(path) and os.stat(path).st_size <= SEALED_BYTES:
-            seal = _Seal.of(path)
-            descriptor = os.open(path + SEAL, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-            with open(descriptor, "wb") as file:
-                file.write(seal.to_bytes())
 
 
-def open_reader(path: str, version: int, *, sealed: bool = False) -> Database:
-    """Open a database for reading; with `sealed` it is compared with its seal, where there is one.
-
-    Raises `DatabaseError` if it can't be used, whatever is wrong with it.
-    """
+def open_reader(path: str, version: int) -> Database:
+    """Open a database for reading. Raises `DatabaseError` if it can't be used, whatever is wrong with it."""
     _check_kinds(path)
-    if sealed and _fits_seal(path) is False:
-        raise DatabaseError(BROKEN_SEAL)
     # Threads pass a reader to each other, one at a time, so SQLite's check of the thread is off.
     database = sqlite3.connect(_uri(path), uri=True, isolation_level=None, check_same_thread=False)
     try:
@@ -178,29 +143,20 @@ def open_reader(path: str, version: int, *, sealed: bool = False) -> Database:
     return database
 
 
-def check_database(path: str, schema: str = "", version: int = 0) -> None:
-    """Read all of a database, and compare it with `schema` if given. Raises `DatabaseError` if it is damaged.
-    Takes seconds for a large one."""
+def check_database(path: str, version: int) -> None:
+    """Read all of a database. Raises `DatabaseError` if it is damaged or of another version. Takes seconds
+    for a large one."""
     _check_kinds(path)
-    if _fits_seal(path) is False:
-        raise DatabaseError(BROKEN_SEAL)
     # Read-only, so that closing doesn't write the log into the file, which must stay unchanged.
-    database = sqlite3.connect(_uri(path), uri=True, isolation_level=None)
-    try:
-        with damage_raised():
-            found = database.execute("PRAGMA integrity_check(1)").fetchone()[0]
-            if found != "ok":
-                raise DatabaseError(f"it fails SQLite's own check: {found}")
-            named = database.execute("PRAGMA user_version").fetchone()[0]
-            if schema and version < named <= NEWER_MAX:
-                raise NewerDatabase(f"it {made_by_newer(named, version)}")
-            if schema and named == version:
-                _compare_schema(database, schema)
-                _check_types(database, schema, None)
-            elif schema and named:
-                raise OtherVersion(f"its schema version is {named}, this program's {version}")
-    finally:
-        database.close()
+    with closing(sqlite3.connect(_uri(path), uri=True, isolation_level=None)) as database, damage_raised():
+        found = database.execute("PRAGMA integrity_check(1)").fetchone()[0]
+        if found != "ok":
+            raise DatabaseError(f"it fails SQLite's own check: {found}")
+        named = database.execute("PRAGMA user_version").fetchone()[0]
+        if version < named <= NEWER_MAX:
+            raise NewerDatabase(f"it {made_by_newer(named, version)}")
+        if named not in {0, version}:
+            raise OtherVersion(f"its schema version is {named}, this program's {version}")
 
 
 def may_pass(error: BaseException) -> bool:
@@ -311,16 +267,9 @@ def database_bytes(path: str) -> int:
     return total
 
 
-_SUFFIXES = ("", "-wal", "-shm", "-journal")
-"""Suffixes of the files of a database: itself, its write-ahead log, the log's index, its rollback journal."""
-
-SEAL = "-seal"
-"""Suffix of the file with the seal of a database."""
-
-BROKEN_SEAL = "it isn't what was written when it was closed"
-
-SEALED_BYTES = 256 * 1024 * 1024
-"""Maximum bytes of a database that is sealed; computing its checksum takes a quarter of a second."""
+_SUFFIXES = ("", "-wal", "-shm", "-journal", "-seal")
+"""Suffixes of the files of a database: itself, its write-ahead log, the log's index, its rollback journal,
+and a checksum that former versions kept."""
 
 _UNMAPPED = "PRAGMA mmap_size = 0;"
 """Switches off memory mapping: if a mapped file is truncated or its disk fails, the process is killed
@@ -329,57 +278,11 @@ _UNMAPPED = "PRAGMA mmap_size = 0;"
 WAL_BYTES = 16 * 1024 * 1024
 """Maximum bytes of the log after a checkpoint, so that a burst of writes doesn't occupy the disk for ever."""
 
-PROBED_ROWS = 200
-"""Number of rows of each table whose types are checked if a database is opened without reading all of it."""
-
 _PASSING = frozenset({
     sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_PERM,
     sqlite3.SQLITE_AUTH, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOLFS,
 })  # fmt: skip
-
-_TYPES = {"INTEGER": "integer", "TEXT": "text", "BLOB": "blob", "REAL": "real"}
-"""SQLite's name for the type of the values in a column, by the declared type."""
-
-
-class _Seal(Struct, frozen=True):
-    """The state of a database when it was closed: size in bytes, CRC-32, and modification time."""
-
-    size: int
-    sum: int
-    mtime_ns: int
-
-    @classmethod
-    def of(cls, path: str) -> _Seal:
-        """Compute the seal of a file, a gigabyte a second. Raises `OSError`."""
-        with open(path, "rb") as file:
-            status, found = os.fstat(file.fileno()), 0
-            while block := file.read(1 << 20):
-                found = zlib.crc32(block, found)
-        return cls(status.st_size, found, status.st_mtime_ns)
-
-    def to_bytes(self) -> bytes:
-        """Return the bytes of the seal's file, which end in a checksum of the seal itself."""
-        fields = f"{self.size} {self.sum} {self.mtime_ns}"
-        return f"{fields} {zlib.crc32(fields.encode())}\n".encode()
-
-
-def _fits_seal(path: str) -> bool | None:
-    """Whether a closed database matches its seal; None without a valid seal.
-
-    The seal of a file that was written since, as by an earlier version of this program, isn't valid.
-    """
-    try:
-        data, status = System().read(path + SEAL, 200)[0], os.stat(path)
-    except OSError:
-        return None
-    numbers = [int(part) if part.isdigit() else -1 for part in data.split()]
-    if len(numbers) != 4 or _has_log(path):
-        return None  # an unreadable seal is ignored; a log means that the file was open since
-    seal = _Seal(*numbers[:3])
-    if seal.to_bytes() != data or seal.mtime_ns != status.st_mtime_ns:
-        return None
-    return status.st_size == seal.size and _Seal.of(path).sum == seal.sum
 
 
 def _check_kinds(path: str) -> None:
@@ -408,24 +311,12 @@ def _refuse_newer(path: str, version: int) -> None:
         return
     try:
         # Read-only, so that closing doesn't write the log into the file, which must stay unchanged.
-        database = sqlite3.connect(_uri(path), uri=True, isolation_level=None)
-        try:
+        with closing(sqlite3.connect(_uri(path), uri=True, isolation_level=None)) as database:
             found = database.execute("PRAGMA user_version").fetchone()[0]
-        finally:
-            database.close()
     except sqlite3.Error:
         return  # opening it for writing says what is wrong
-    # A file that isn't what was written when it was closed may name any version.
-    if version < found <= NEWER_MAX and _fits_seal(path) is not False:
+    if version < found <= NEWER_MAX:
         raise NewerDatabase(f"it {made_by_newer(found, version)}")
-
-
-def _has_log(path: str) -> bool:
-    """Whether changes wait in the log of a database. Readers may keep an empty one."""
-    try:
-        return os.stat(f"{path}-wal").st_size > 0
-    except FileNotFoundError:
-        return False
 
 
 def _uri(path: str) -> str:
@@ -435,25 +326,17 @@ def _uri(path: str) -> str:
 
 
 def _open(
-    path: str, schema: str, version: int, probe: Callable[[Database], object], *, check: bool, derived: bool
+    path: str, schema: str, version: int, probe: Callable[[Database], object], *, check: bool
 ) -> Database:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     os.close(descriptor)
-    fits = None if derived else _fits_seal(path)
-    if fits is False:
-        raise DatabaseError(BROKEN_SEAL)
     database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
         found = database.execute("PRAGMA user_version").fetchone()[0]
         if found not in {0, version}:
             raise OtherVersion(f"its schema version is {found}, this program's {version}")
-        if found:
-            if not derived:
-                _compare_schema(database, schema)
-            if check and database.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
-                raise DatabaseError("it fails SQLite's own check")
-            # Bits that flipped at rest break the seal; earlier damage is found by the check above.
-            _check_types(database, schema, None if check and not fits and not derived else PROBED_ROWS)
+        if found and check and database.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+            raise DatabaseError("it fails SQLite's own check")
         # NORMAL may lose the last transactions in a power cut, but not in a crash of the process, and never
         # the file itself.
         database.executescript(
@@ -465,67 +348,7 @@ def _open(
         if not found:
             database.executescript(f"BEGIN; {schema} PRAGMA user_version = {version}; COMMIT;")
         probe(database)
-        with suppress(FileNotFoundError):
-            os.unlink(path + SEAL)  # before the first write
     except BaseException:
         database.close()
         raise
     return database
-
-
-_Schema = frozenset[tuple[str, str, str, str]]
-_Columns = Mapping[str, Sequence[tuple[str, str]]]
-
-
-@functools.lru_cache(maxsize=32)
-def _expected(schema: str) -> tuple[_Schema, _Columns]:
-    """Return a schema as SQLite stores it, and the value types allowed in each column of each table."""
-    database = sqlite3.connect(":memory:")
-    try:
-        database.executescript(schema)
-        columns: dict[str, list[tuple[str, str]]] = {}
-        tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
-        for (table,) in database.execute(tables).fetchall():
-            for _, name, declared, needed, _, key in database.execute(f'PRAGMA table_info("{table}")'):
-                if declared in _TYPES:
-                    allowed = f"'{_TYPES[declared]}'" + ("" if needed or key else ", 'null'")
-                    columns.setdefault(table, []).append((name, allowed))
-        return _schema_of(database), columns
-    finally:
-        database.close()
-
-
-def _schema_of(database: Database) -> _Schema:
-    """Return the schema of a database: type, name, table and text of each part."""
-    # As bytes, so that a text that isn't UTF-8 counts as different and raises no error.
-    rows = database.execute(
-        "SELECT CAST(type AS BLOB), CAST(name AS BLOB), CAST(tbl_name AS BLOB), CAST(sql AS BLOB)"
-        " FROM sqlite_master WHERE name NOT LIKE 'sqlite_stat%'"
-    )
-    texts = ([" ".join((data or b"").decode("utf-8", "replace").split()) for data in row] for row in rows)
-    return frozenset((kind, name, table, text) for kind, name, table, text in texts)
-
-
-def _compare_schema(database: Database, schema: str) -> None:
-    wanted, found = _expected(schema)[0], _schema_of(database)
-    if missing := wanted - found:
-        kind, name, *_ = max(missing)  # a table before its indexes
-        raise DatabaseError(f"it has no {kind} {name} as its version has it")
-    if others := found - wanted:
-        kind, name, *_ = max(others)
-        raise DatabaseError(f"it has a {kind:.20} {name!r:.80} that isn't of its version")
-
-
-def _check_types(database: Database, schema: str, rows: int | None) -> None:
-    """Compare the types of each table's first rows, or of all, with the columns'; texts must be UTF-8."""
-    limit = "" if rows is None else f" LIMIT {rows}"
-    for table, columns in _expected(schema)[1].items():
-        wrong = " OR ".join(f'typeof("{name}") NOT IN ({allowed})' for name, allowed in columns)
-        source = f'(SELECT * FROM "{table}"{limit})'  # noqa: S608 - names of ours
-        found = database.execute(f"SELECT 1 FROM {source} WHERE {wrong} LIMIT 1")  # noqa: S608 - as above
-        if found.fetchone() is not None:
-            raise DatabaseError(f"a row of its table {table} has a value of another type than its column")
-        texts = ", ".join(f'"{name}"' for name, allowed in columns if "text" in allowed)
-        if texts:
-            for _ in database.execute(f"SELECT {texts} FROM {source}"):  # noqa: S608 - as above
-                pass

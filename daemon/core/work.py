@@ -6,11 +6,9 @@ import asyncio
 import logging
 from collections import OrderedDict, deque
 from collections.abc import Callable, Coroutine, Hashable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
-from functools import partial
-from threading import Condition, Thread
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
@@ -19,7 +17,6 @@ from .errors import Busy, FovealError
 log = logging.getLogger(__name__)
 K = TypeVar("K")
 T = TypeVar("T")
-P = ParamSpec("P")
 
 CLIENT: ContextVar[Hashable] = ContextVar("client", default=None)
 """The client process whose request is running, None for the daemon's own work. Threads and the embedder
@@ -38,7 +35,8 @@ class Work:
     """
 
     def __init__(self) -> None:
-        self._builders = FairThreads(BUILD_THREADS, "build")
+        self._builders = ThreadPoolExecutor(BUILD_THREADS, thread_name_prefix="build")
+        self._turns = FairGate(BUILD_THREADS)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="write")
         self._tasks: asyncio.TaskGroup | None = None
         self._running: dict[asyncio.Future[Any], None] = {}
@@ -82,8 +80,9 @@ class Work:
         self._keep(task)
 
     async def in_builder(self, work: Callable[[], T]) -> T:
-        """Run blocking work that reads, in one of the builder threads."""
-        return await asyncio.get_running_loop().run_in_executor(self._builders, work)
+        """Run blocking work that reads, in one of the builder threads; client processes take turns."""
+        async with self._turns:
+            return await asyncio.get_running_loop().run_in_executor(self._builders, work)
 
     async def in_writer(self, work: Callable[[], T]) -> T:
         """Run blocking work that writes. There is one such thread, so writes keep their order."""
@@ -94,43 +93,23 @@ class Work:
         running.add_done_callback(self._running.pop)
 
 
-class TaskTurns(Generic[T]):
-    """A queue that serves client processes in turn, and each process in order, so that a client with a
-    thousand requests doesn't delay one with a single request."""
-
-    def __init__(self) -> None:
-        self._waiting: OrderedDict[Hashable, deque[T]] = OrderedDict()
-        """Client processes in the order of their turns."""
-
-    def __bool__(self) -> bool:
-        return bool(self._waiting)
-
-    def put(self, item: T) -> None:
-        """Add an item for the client process of this context."""
-        self._waiting.setdefault(CLIENT.get(), deque()).append(item)
-
-    def take(self) -> T:
-        """Remove and return the item whose turn it is."""
-        client, items = self._waiting.popitem(last=False)
-        item = items.popleft()
-        if items:
-            self._waiting[client] = items
-        return item
-
-
 class FairGate:
-    """A semaphore that admits client processes in turns: `async with gate`. On the event loop only."""
+    """A semaphore that admits client processes in turns, each in its order: `async with gate`.
+
+    On the event loop only. So a client with a thousand requests doesn't delay one with a single request.
+    """
 
     def __init__(self, most: int) -> None:
         self._free = most
-        self._turns = TaskTurns[asyncio.Future[None]]()
+        self._waiting: OrderedDict[Hashable, deque[asyncio.Future[None]]] = OrderedDict()
+        """Those who wait, by client process in the order of the turns."""
 
     async def __aenter__(self) -> None:
         if self._free:
             self._free -= 1
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._turns.put(turn)
+        self._waiting.setdefault(CLIENT.get(), deque()).append(turn)
         try:
             await turn
         except asyncio.CancelledError:
@@ -142,72 +121,15 @@ class FairGate:
         self._leave()
 
     def _leave(self) -> None:
-        while self._turns:
-            turn = self._turns.take()
+        while self._waiting:
+            client, turns = self._waiting.popitem(last=False)
+            turn = turns.popleft()
+            if turns:
+                self._waiting[client] = turns
             if not turn.done():
                 turn.set_result(None)
                 return
         self._free += 1
-
-
-class FairThreads(Executor):
-    """An executor whose threads serve client processes in turns."""
-
-    def __init__(self, threads: int, name: str) -> None:
-        self._changed = Condition()
-        self._turns = TaskTurns[tuple[Future[Any], Callable[[], Any]]]()
-        self._closing = False
-        self._most = threads
-        self._name = name
-        self._threads: list[Thread] = []
-
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Submit a call for the client process of this context."""
-        future: Future[T] = Future()
-        with self._changed:
-            if self._closing:
-                raise RuntimeError("these threads are shut down")
-            self._turns.put((future, partial(fn, *args, **kwargs)))
-            self._changed.notify()
-            if len(self._threads) < self._most:
-                # It ends with the process if nobody shuts it down.
-                thread = Thread(target=self._run, name=f"{self._name}_{len(self._threads)}", daemon=True)
-                self._threads.append(thread)
-                thread.start()
-        return future
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Accept no more work and end when all is done; with `cancel_futures`, work that hasn't begun is
-        dropped."""
-        with self._changed:
-            self._closing = True
-            while cancel_futures and self._turns:
-                self._turns.take()[0].cancel()
-            self._changed.notify_all()
-        if wait:
-            for thread in self._threads:
-                thread.join()
-
-    def _run(self) -> None:
-        while (work := self._next()) is not None:
-            future, call = work
-            if future.set_running_or_notify_cancel():
-                try:
-                    result = call()
-                except BaseException as error:  # noqa: BLE001 - it is raised where the future is awaited
-                    future.set_exception(error)
-                else:
-                    future.set_result(result)
-                    del result
-            del work, future, call  # nothing is held while waiting
-
-    def _next(self) -> tuple[Future[Any], Callable[[], Any]] | None:
-        with self._changed:
-            while not self._turns:
-                if self._closing:
-                    return None
-                self._changed.wait()
-            return self._turns.take()
 
 
 class SharedWork(Generic[K, T]):

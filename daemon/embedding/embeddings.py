@@ -73,7 +73,7 @@ class EmbeddingStore:
     def close(self) -> None:
         """Close the file after writing the write-ahead log into it."""
         with self._lock:
-            close_database(self._db, self.path)
+            close_database(self._db)
 
     def dim(self, model: str) -> int | None:
         """Return the number of dimensions of a model's vectors, None if the model has none yet."""

@@ -27,7 +27,7 @@ from ..embedding.embedder_client import EmbedderClient
 from ..memory.commit_marks import CommitMarks
 from ..memory.service import ExperienceMeaning, Experiences
 from ..rules.agent_items import AgentItems
-from ..rules.item_search import WarmItemSearch
+from ..rules.item_search import ItemSearch
 from ..rules.service import Items
 from ..rules.tool_lists import ToolLister
 from ..search.answers import SearchAnswers
@@ -81,7 +81,7 @@ class Engine:
         self.answers = SearchAnswers(self._searching, self._freshness, self._work)
         lister = ToolLister(environment.variables, environment.home, system)
         self.items = Items(environment, system, self._work, lister)
-        self.item_search = WarmItemSearch(self.semantics, self._work)
+        self.item_search = ItemSearch(self.semantics, self._work)
         self.sessions = Sessions(
             environment, self.projects.open_root, self.items, self._work, self.events, system
         )

@@ -133,7 +133,7 @@ class ProjectEraser:
             **await self._work.in_writer(partial(_in_folder, folder, self._system)),
             "contexts": contexts,
             "requests": requests,
-            "sessions": len(await self._sessions.list(root)),
+            "sessions": len((await self._sessions.list(root)).sessions),
             "scopes": len(self._scopes.of_project(root)),
             "trusted": trusted,
             "events": events,

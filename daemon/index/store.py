@@ -118,7 +118,7 @@ class Store:
 
     def close(self) -> None:
         """Close the database; this writes the write-ahead log into the file."""
-        close_database(self._db, self.path, derived=True)
+        close_database(self._db)
 
     @contextmanager
     def transaction(self) -> Iterator[int]:
@@ -399,7 +399,7 @@ class Reader:
 def check_index(folder: str) -> None:
     """Read a whole index to find damage; takes seconds for a large one. Raises `DatabaseError`."""
     path = os.path.join(folder, FILE_NAME)
-    check_database(path, SCHEMA, SCHEMA_VERSION)
+    check_database(path, SCHEMA_VERSION)
     database = open_reader(path, SCHEMA_VERSION)
     try:
         _load_files(database)

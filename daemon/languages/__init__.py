@@ -4,7 +4,8 @@ To add a language, write its file with a tuple `LANGUAGES` (see `shared/language
 pyproject.toml. Nothing else lists languages. The files here must not compile queries or import grammars,
 because the daemon imports all of them and parses nothing.
 
-Queries are in tree-sitter's language. Captures of a definition:
+Queries are in tree-sitter's language, and `(a|b …)` stands for a pattern for each of two kinds of nodes (see
+`expanded` in shared/parse.py). Captures of a definition:
 
 - `@def` is the whole definition, `@name` its name, `@path` a name with its qualifier (`DB::Open`),
   `@declarator` a C declarator that contains the name.

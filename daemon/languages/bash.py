@@ -192,11 +192,6 @@ def _shell_parts(source: bytes) -> Iterator[tuple[int, int]]:
         yield begun, at
 
 
-def _chain(written: str) -> str:
-    """Return a command as written: its name may contain any character."""
-    return written if len(written) <= CHAIN_MAX else UNKNOWN
-
-
 LANGUAGES = (
     Language(
         "bash",
@@ -214,7 +209,8 @@ LANGUAGES = (
         # The grammar can't parse `[[ $a == @(b|c)* ]]`, and its error extends to the end of the file.
         gaps=((lazy_pattern(rb"(?<=[\s\w*|=])([@!?+*]\([^()\n\"'`$]*\))"), b"x"),),
         readable_parts=readable_parts,
-        chain=_chain,
+        # A command's name may contain any character.
+        chain=lambda written: written if len(written) <= CHAIN_MAX else UNKNOWN,
         import_calls=frozenset({b"source", b".", b"load"}),
         specifier=_specifier,
         imports=BashImports,

@@ -78,8 +78,7 @@ CPP = f"""
 ((field_declaration (storage_class_specifier "static") declarator: (field_identifier) @name
     default_value: (_)) @def (#set! kind "constant"))
 ((field_declaration declarator: (_) @declarator) @def (#set! kind "field"))
-((alias_declaration name: (_) @name) @def (#set! kind "type"))
-((concept_definition name: (_) @name) @def (#set! kind "type"))
+((alias_declaration|concept_definition name: (_) @name) @def (#set! kind "type"))
 (template_declaration [
   (function_definition) (declaration) (field_declaration) (alias_declaration) (concept_definition)
   (class_specifier) (struct_specifier) (union_specifier)
@@ -87,28 +86,17 @@ CPP = f"""
 """
 
 _USES = """
-(argument_list (identifier) @use)
-(initializer_list (identifier) @use)
-(initializer_pair value: (identifier) @use)
-(init_declarator value: (identifier) @use)
+(argument_list|initializer_list|return_statement (identifier) @use)
+(initializer_pair|init_declarator|case_statement value: (identifier) @use)
 (assignment_expression right: (identifier) @use)
-(return_statement (identifier) @use)
-(case_statement value: (identifier) @use)
-(argument_list (pointer_expression argument: (identifier) @use))
-(initializer_list (pointer_expression argument: (identifier) @use))
+(argument_list|initializer_list (pointer_expression argument: (identifier) @use))
 """
 
 C_REFERENCES = f"""
 (call_expression function: (_) @call)
-(parameter_declaration type: (type_identifier) @type)
-(declaration type: (type_identifier) @type)
-(field_declaration type: (type_identifier) @type)
-(function_definition type: (type_identifier) @type)
-(type_definition type: (type_identifier) @type)
-(type_descriptor type: (type_identifier) @type)
-(struct_specifier name: (type_identifier) @type !body)
-(union_specifier name: (type_identifier) @type !body)
-(enum_specifier name: (type_identifier) @type !body)
+(parameter_declaration|declaration|field_declaration|function_definition|type_definition|
+  type_descriptor type: (type_identifier) @type)
+(struct_specifier|union_specifier|enum_specifier name: (type_identifier) @type !body)
 {_USES}
 """
 
@@ -119,20 +107,12 @@ _SCOPED_TYPE = """[
 
 CPP_REFERENCES = f"""
 (call_expression function: (_) @call)
-(new_expression type: {_SCOPED_TYPE} @call)
-(compound_literal_expression type: {_SCOPED_TYPE} @call)
+(new_expression|compound_literal_expression type: {_SCOPED_TYPE} @call)
 (base_class_clause [(type_identifier) (qualified_identifier) (template_type)] @inherit)
-(parameter_declaration type: {_SCOPED_TYPE} @type)
-(optional_parameter_declaration type: {_SCOPED_TYPE} @type)
-(declaration type: {_SCOPED_TYPE} @type)
-(field_declaration type: {_SCOPED_TYPE} @type)
-(function_definition type: {_SCOPED_TYPE} @type)
-(type_definition type: {_SCOPED_TYPE} @type)
-(type_descriptor type: {_SCOPED_TYPE} @type)
-(for_range_loop type: {_SCOPED_TYPE} @type)
+(parameter_declaration|optional_parameter_declaration|declaration|field_declaration|function_definition|
+  type_definition|type_descriptor|for_range_loop type: {_SCOPED_TYPE} @type)
 (template_type name: (type_identifier) @type)
-(struct_specifier name: (type_identifier) @type !body)
-(enum_specifier name: (type_identifier) @type !body)
+(struct_specifier|enum_specifier name: (type_identifier) @type !body)
 {_USES}
 """
 
@@ -147,19 +127,16 @@ _DECLARATOR = """[
 
 _INCLUDED = """
 ((preproc_include path: [(string_literal) (system_lib_string)] @module)
-  (#set! fact "binding") (#set! imported "*") (#set! bound "*"))
+  (#set! imported "*") (#set! bound "*"))
 """
 
 C_FACTS = f"""
 {_INCLUDED}
-((parameter_declaration type: [(type_identifier) (struct_specifier)] @type declarator: {_DECLARATOR})
-  (#set! fact "type"))
-((parameter_declaration type: [(primitive_type) (sized_type_specifier) (enum_specifier)]
-    declarator: {_DECLARATOR}) (#set! fact "type"))
-((declaration type: [(type_identifier) (struct_specifier !body)] @type declarator: {_DECLARATOR})
-  (#set! fact "type"))
-((declaration type: [(primitive_type) (sized_type_specifier) (enum_specifier)] declarator: {_DECLARATOR})
-  (#set! fact "type"))
+(parameter_declaration type: [(type_identifier) (struct_specifier)] @type declarator: {_DECLARATOR})
+(parameter_declaration type: [(primitive_type) (sized_type_specifier) (enum_specifier)]
+    declarator: {_DECLARATOR})
+(declaration type: [(type_identifier) (struct_specifier !body)] @type declarator: {_DECLARATOR})
+(declaration type: [(primitive_type) (sized_type_specifier) (enum_specifier)] declarator: {_DECLARATOR})
 """
 
 _CPP_DECLARATOR = (
@@ -171,37 +148,27 @@ _CPP_DECLARATOR = (
 
 _CPP_TYPE = "[(type_identifier) (qualified_identifier) (template_type) (struct_specifier !body)]"
 
+_VARIABLE = """[
+    (identifier) @variable
+    (pointer_declarator declarator: (identifier) @variable)
+    (reference_declarator (identifier) @variable)]"""
+
 CPP_FACTS = f"""
 {_INCLUDED}
-((parameter_declaration type: {_CPP_TYPE} @type declarator: {_CPP_DECLARATOR}) (#set! fact "type"))
-((optional_parameter_declaration type: {_CPP_TYPE} @type declarator: {_CPP_DECLARATOR}) (#set! fact "type"))
-((parameter_declaration type: [(primitive_type) (sized_type_specifier) (placeholder_type_specifier)]
-    declarator: {_CPP_DECLARATOR}) (#set! fact "type"))
-((declaration type: {_CPP_TYPE} @type declarator: {_CPP_DECLARATOR}) (#set! fact "type"))
-((declaration type: [(primitive_type) (sized_type_specifier)] declarator: {_CPP_DECLARATOR})
-  (#set! fact "type"))
-((declaration type: (placeholder_type_specifier) declarator: (init_declarator
-    declarator: [
-      (identifier) @variable
-      (pointer_declarator declarator: (identifier) @variable)
-      (reference_declarator (identifier) @variable)]
-    value: [(call_expression) (new_expression) (field_expression) (identifier)] @value)) (#set! fact "type"))
-((field_declaration type: {_CPP_TYPE} @type declarator: [
-    (field_identifier) @variable
-    (pointer_declarator declarator: (field_identifier) @variable)
-    (reference_declarator (field_identifier) @variable)]) (#set! fact "type"))
-((for_range_loop type: {_CPP_TYPE} @type declarator: [
-    (identifier) @variable
-    (pointer_declarator declarator: (identifier) @variable)
-    (reference_declarator (identifier) @variable)]) (#set! fact "type"))
-((for_range_loop type: (placeholder_type_specifier) declarator: [
-    (identifier) @variable
-    (pointer_declarator declarator: (identifier) @variable)
-    (reference_declarator (identifier) @variable)]
-    right: [(call_expression) (field_expression) (identifier)] @value)
-  (#set! fact "type") (#set! element "yes"))
-((translation_unit (namespace_definition name: (_) @package)) (#set! fact "package"))
-((preproc_ifdef (namespace_definition name: (_) @package)) (#set! fact "package"))
+(parameter_declaration|optional_parameter_declaration type: {_CPP_TYPE} @type declarator: {_CPP_DECLARATOR})
+(parameter_declaration type: [(primitive_type) (sized_type_specifier) (placeholder_type_specifier)]
+    declarator: {_CPP_DECLARATOR})
+(declaration type: {_CPP_TYPE} @type declarator: {_CPP_DECLARATOR})
+(declaration type: [(primitive_type) (sized_type_specifier)] declarator: {_CPP_DECLARATOR})
+(declaration type: (placeholder_type_specifier) declarator: (init_declarator
+    declarator: {_VARIABLE}
+    value: [(call_expression) (new_expression) (field_expression) (identifier)] @value))
+(field_declaration type: {_CPP_TYPE} @type
+    declarator: {_VARIABLE.replace("(identifier)", "(field_identifier)")})
+(for_range_loop type: {_CPP_TYPE} @type declarator: {_VARIABLE})
+((for_range_loop type: (placeholder_type_specifier) declarator: {_VARIABLE}
+    right: [(call_expression) (field_expression) (identifier)] @value) (#set! element "yes"))
+(translation_unit|preproc_ifdef (namespace_definition name: (_) @package))
 """
 
 

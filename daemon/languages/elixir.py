@@ -66,8 +66,7 @@ REFERENCES = """
 """
 
 FACTS = """
-((call target: (identifier) @when (arguments . [(alias) (dot)])) @tree
-  (#set! fact "use") (#set! when "alias import require"))
+((call target: (identifier) @when (arguments . [(alias) (dot)])) @tree (#set! when "alias import require"))
 ((call target: (identifier) @when (arguments . (alias) @last)) (#set! fact "inherit")
   (#set! when "use defimpl"))
 ((unary_operator operand: (call target: (identifier) @when (arguments . (alias) @last)))

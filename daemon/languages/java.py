@@ -29,16 +29,10 @@ if TYPE_CHECKING:
 
 
 JAVA = """
-((class_declaration name: (_) @name body: (_) @body) @def (#set! kind "class"))
-((interface_declaration name: (_) @name body: (_) @body) @def (#set! kind "interface"))
-((annotation_type_declaration name: (_) @name body: (_) @body) @def (#set! kind "interface"))
-((enum_declaration name: (_) @name body: (_) @body) @def (#set! kind "enum"))
-((record_declaration name: (_) @name body: (_) @body) @def (#set! kind "record"))
-((constructor_declaration name: (_) @name body: (_) @body) @def (#set! kind "method"))
-((compact_constructor_declaration name: (_) @name body: (_) @body) @def (#set! kind "method"))
-((method_declaration name: (_) @name body: (_) @body) @def (#set! kind "method"))
-((method_declaration name: (_) @name) @def (#set! kind "method"))
-((annotation_type_element_declaration name: (_) @name) @def (#set! kind "method"))
+((class_declaration|interface_declaration|annotation_type_declaration|enum_declaration|record_declaration
+  name: (_) @name body: (_) @body) @def (#set! kind "class|interface|interface|enum|record"))
+((constructor_declaration|compact_constructor_declaration|method_declaration|
+  annotation_type_element_declaration name: (_) @name body: (_)? @body) @def (#set! kind "method"))
 ((field_declaration [(modifiers "static" "final") (modifiers "final" "static")]
     declarator: (variable_declarator name: (_) @name)) @def (#set! kind "constant"))
 ((constant_declaration declarator: (variable_declarator name: (_) @name)) @def (#set! kind "constant"))
@@ -58,44 +52,20 @@ JAVA_REFERENCES = f"""
 (method_reference . (_) @call "new")
 (method_reference (_) . (identifier)) @use
 (superclass {_BASE})
-(super_interfaces (type_list {_BASE}))
-(extends_interfaces (type_list {_BASE}))
-(annotation name: (_) @decorate)
-(marker_annotation name: (_) @decorate)
-(formal_parameter type: {_TYPE})
-(spread_parameter {_TYPE})
-(field_declaration type: {_TYPE})
-(constant_declaration type: {_TYPE})
-(local_variable_declaration type: {_TYPE})
-(method_declaration type: {_TYPE})
-(enhanced_for_statement type: {_TYPE})
-(resource type: {_TYPE})
-(catch_type {_TYPE})
-(throws {_TYPE})
-(cast_expression type: {_TYPE})
+(super_interfaces|extends_interfaces (type_list {_BASE}))
+(annotation|marker_annotation name: (_) @decorate)
+(formal_parameter|field_declaration|constant_declaration|local_variable_declaration|method_declaration|
+  enhanced_for_statement|resource|cast_expression|array_creation_expression type: {_TYPE})
+(spread_parameter|catch_type|throws|type_pattern|type_arguments|wildcard|type_bound|class_literal {_TYPE})
 (instanceof_expression right: {_TYPE})
-(type_pattern {_TYPE})
 (record_pattern (identifier) @use)
-(type_arguments {_TYPE})
-(wildcard {_TYPE})
-(type_bound {_TYPE})
 (array_type element: {_TYPE})
-(array_creation_expression type: {_TYPE})
-(class_literal {_TYPE})
-(argument_list {_READ})
-(variable_declarator value: {_READ})
+(argument_list|return_statement|binary_expression|ternary_expression|annotation_argument_list|
+  array_initializer|switch_label {_READ})
+(variable_declarator|element_value_pair|cast_expression|enhanced_for_statement value: {_READ})
 (assignment_expression right: {_READ})
-(return_statement {_READ})
-(binary_expression {_READ})
-(ternary_expression {_READ})
-(element_value_pair value: {_READ})
-(annotation_argument_list {_READ})
-(array_initializer {_READ})
 (field_access object: (identifier) @use)
 (array_access array: {_READ})
-(cast_expression value: {_READ})
-(switch_label {_READ})
-(enhanced_for_statement value: {_READ})
 (lambda_expression body: {_READ})
 """
 
@@ -105,8 +75,6 @@ _LOCAL = """[
   (instanceof_expression right: (_) @type name: (_) @variable)
   (type_pattern (_) @type (identifier) @variable)
   (catch_formal_parameter (catch_type . (_) @type .) name: (_) @variable)
-  (field_declaration type: (_) @type declarator: (variable_declarator name: (_) @variable))
-  (constant_declaration type: (_) @type declarator: (variable_declarator name: (_) @variable))
   (local_variable_declaration type: (_) @type declarator: (variable_declarator name: (_) @variable !value))
   (local_variable_declaration type: (_) @type
     declarator: (variable_declarator name: (_) @variable value: (_) @value))
@@ -119,16 +87,15 @@ _UNKNOWN = """[
 ]"""
 
 JAVA_FACTS = f"""
-((package_declaration (_) @package) (#set! fact "package"))
-((import_declaration) @tree (#set! fact "use"))
+(package_declaration (_) @package)
+(import_declaration) @tree
 ((method_invocation object: (_) @first name: (_) @last) (#set! fact "call"))
 ((method_invocation !object name: (_) @last) (#set! fact "call"))
-({_LOCAL} (#set! fact "type"))
-({_UNKNOWN} (#set! fact "type"))
-((enhanced_for_statement type: (_) @type name: (_) @variable value: (_) @value)
-  (#set! fact "type") (#set! element "yes"))
-((method_declaration type: (_) @type) (#set! fact "type") (#set! name "()"))
-((annotation_type_element_declaration type: (_) @type) (#set! fact "type") (#set! name "()"))
+{_LOCAL}
+(field_declaration|constant_declaration type: (_) @type declarator: (variable_declarator name: (_) @variable))
+{_UNKNOWN}
+((enhanced_for_statement type: (_) @type name: (_) @variable value: (_) @value) (#set! element "yes"))
+(method_declaration|annotation_type_element_declaration type: (_) @type)
 """
 
 

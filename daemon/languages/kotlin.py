@@ -13,26 +13,19 @@ _NAMED = "(variable_declaration . (identifier) @name)"
 _TYPE = "[(user_type) (nullable_type) (parenthesized_type)] @owner"
 
 KOTLIN = f"""
-((class_declaration "interface" name: (_) @name (class_body) @body) @def (#set! kind "interface"))
-((class_declaration "interface" name: (_) @name) @def (#set! kind "interface"))
+((class_declaration "interface" name: (_) @name (class_body)? @body) @def (#set! kind "interface"))
 ((class_declaration name: (_) @name (enum_class_body) @body) @def (#set! kind "enum"))
-((class_declaration name: (_) @name (class_body) @body) @def (#set! kind "class"))
-((class_declaration name: (_) @name) @def (#set! kind "class"))
-((object_declaration name: (_) @name (class_body) @body) @def (#set! kind "object"))
-((object_declaration name: (_) @name) @def (#set! kind "object"))
-((function_declaration {_TYPE} . "." . name: (_) @name (function_body) @body) @def (#set! kind "function"))
-((function_declaration {_TYPE} . "." . name: (_) @name) @def (#set! kind "function"))
-((function_declaration name: (_) @name (function_body) @body) @def (#set! kind "function"))
-((function_declaration name: (_) @name) @def (#set! kind "function"))
-((secondary_constructor (block) @body) @def (#set! kind "method") (#set! name "constructor"))
-((secondary_constructor) @def (#set! kind "method") (#set! name "constructor"))
+((class_declaration|object_declaration name: (_) @name (class_body)? @body) @def
+  (#set! kind "class|object"))
+((function_declaration {_TYPE} . "." . name: (_) @name (function_body)? @body) @def (#set! kind "function"))
+((function_declaration name: (_) @name (function_body)? @body) @def (#set! kind "function"))
+((secondary_constructor (block)? @body) @def (#set! kind "method") (#set! name "constructor"))
 ((type_alias type: (_) @name) @def (#set! kind "type"))
 ((property_declaration {_TYPE} . "." . {_NAMED} (getter) @body) @def (#set! kind "property"))
 ((property_declaration {_NAMED} (getter) @body) @def (#set! kind "property"))
-((source_file (property_declaration "val" {_NAMED}) @def) (#set! kind "constant"))
-((source_file (property_declaration "var" {_NAMED}) @def) (#set! kind "variable"))
-((object_declaration (class_body (property_declaration "val" {_NAMED}) @def)) (#set! kind "constant"))
-((companion_object (class_body (property_declaration "val" {_NAMED}) @def)) (#set! kind "constant"))
+((source_file (property_declaration "val|var" {_NAMED}) @def) (#set! kind "constant|variable"))
+((object_declaration|companion_object (class_body (property_declaration "val" {_NAMED}) @def))
+  (#set! kind "constant"))
 (annotation) @decorator
 (import) @tree
 """
@@ -49,30 +42,13 @@ KOTLIN_REFERENCES = f"""
 (delegation_specifier (explicit_delegation . (user_type) @inherit))
 (annotation (user_type) @decorate)
 (annotation (constructor_invocation (user_type) @decorate))
-(parameter {_TYPE_NAME})
-(parameter (nullable_type {_TYPE_NAME}))
-(class_parameter {_TYPE_NAME})
-(class_parameter (nullable_type {_TYPE_NAME}))
-(variable_declaration {_TYPE_NAME})
-(variable_declaration (nullable_type {_TYPE_NAME}))
-(function_declaration {_TYPE_NAME})
-(function_declaration (nullable_type {_TYPE_NAME}))
-(function_type {_TYPE_NAME})
-(type_projection {_TYPE_NAME})
-(type_projection (nullable_type {_TYPE_NAME}))
+(parameter|class_parameter|variable_declaration|function_declaration|function_type|type_projection|
+  as_expression|type_test|catch_block|type_alias|type_parameter {_TYPE_NAME})
+(parameter|class_parameter|variable_declaration|function_declaration|
+  type_projection (nullable_type {_TYPE_NAME}))
 (is_expression right: {_TYPE_NAME})
-(as_expression {_TYPE_NAME})
-(type_test {_TYPE_NAME})
-(catch_block {_TYPE_NAME})
-(type_alias {_TYPE_NAME})
-(type_parameter {_TYPE_NAME})
-(value_argument {_READ})
-(property_declaration {_READ})
-(return_expression {_READ})
-(binary_expression {_READ})
-(function_body {_READ})
+(value_argument|property_declaration|return_expression|binary_expression|function_body|when_subject {_READ})
 (assignment right: {_READ})
-(when_subject {_READ})
 (if_expression condition: {_READ})
 """
 
@@ -80,18 +56,16 @@ KOTLIN_REFERENCES = f"""
 _TYPE = "[(user_type) (nullable_type)] @type"
 
 KOTLIN_FACTS = f"""
-((package_header (qualified_identifier) @package) (#set! fact "package"))
-((import) @tree (#set! fact "use"))
-((parameter . (identifier) @variable {_TYPE}) (#set! fact "type"))
-((class_parameter ["val" "var"] (identifier) @variable . {_TYPE}) (#set! fact "type"))
-((property_declaration (variable_declaration . (identifier) @variable {_TYPE})) (#set! fact "type"))
-((property_declaration (variable_declaration . (identifier) @variable .) .
-  [(call_expression) (navigation_expression) (identifier)] @value) (#set! fact "type"))
-((multi_variable_declaration (variable_declaration . (identifier) @variable)) (#set! fact "type"))
-((for_statement (variable_declaration . (identifier) @variable)) (#set! fact "type"))
-((lambda_parameters (variable_declaration . (identifier) @variable)) (#set! fact "type"))
-((catch_block . (identifier) @variable {_TYPE}) (#set! fact "type"))
-((function_declaration (function_value_parameters) . {_TYPE}) (#set! fact "type") (#set! name "()"))
+(package_header (qualified_identifier) @package)
+(import) @tree
+(parameter . (identifier) @variable {_TYPE})
+(class_parameter ["val" "var"] (identifier) @variable . {_TYPE})
+(property_declaration (variable_declaration . (identifier) @variable {_TYPE}))
+(property_declaration (variable_declaration . (identifier) @variable .) .
+  [(call_expression) (navigation_expression) (identifier)] @value)
+(multi_variable_declaration|for_statement|lambda_parameters (variable_declaration . (identifier) @variable))
+(catch_block . (identifier) @variable {_TYPE})
+(function_declaration (function_value_parameters) . {_TYPE})
 """
 
 

@@ -70,19 +70,18 @@ LUA_FACTS = f"""
 ((function_call name: (identifier) @last) (#set! fact "call")
   (#set! unless "{" ".join(_OWN.split())}"))
 ((assignment_statement (variable_list . name: (identifier) @bound) (expression_list . value: {_REQUIRE}))
-  (#set! when "require") (#set! fact "binding") (#set! imported "*"))
+  (#set! when "require") (#set! imported "*"))
 ((assignment_statement (variable_list . name: (identifier) @bound) (expression_list . value:
     (dot_index_expression table: {_REQUIRE} field: (identifier) @imported)))
-  (#set! when "require") (#set! fact "binding"))
-((variable_declaration (assignment_statement
+  (#set! when "require"))
+(variable_declaration (assignment_statement
     (variable_list . name: (identifier) @variable) (expression_list . value: [
-      (function_call) (identifier) (dot_index_expression)] @value))) (#set! fact "type"))
-((variable_declaration (assignment_statement (variable_list name: (identifier) @variable)))
-  (#set! fact "type"))
-((variable_declaration (variable_list name: (identifier) @variable)) (#set! fact "type"))
-((parameters name: (identifier) @variable) (#set! fact "type"))
-((for_generic_clause (variable_list name: (identifier) @variable)) (#set! fact "type"))
-((for_numeric_clause name: (identifier) @variable) (#set! fact "type"))
+      (function_call) (identifier) (dot_index_expression)] @value)))
+(variable_declaration (assignment_statement (variable_list name: (identifier) @variable)))
+(variable_declaration (variable_list name: (identifier) @variable))
+(parameters name: (identifier) @variable)
+(for_generic_clause (variable_list name: (identifier) @variable))
+(for_numeric_clause name: (identifier) @variable)
 """
 
 

@@ -15,13 +15,9 @@ from .shared.records import Import
 from .shared.source_text import lazy_pattern
 
 PHP = """
-((class_declaration name: (_) @name body: (_) @body) @def (#set! kind "class"))
-((interface_declaration name: (_) @name body: (_) @body) @def (#set! kind "interface"))
-((trait_declaration name: (_) @name body: (_) @body) @def (#set! kind "trait"))
-((enum_declaration name: (_) @name body: (_) @body) @def (#set! kind "enum"))
-((function_definition name: (_) @name body: (_) @body) @def (#set! kind "function"))
-((method_declaration name: (_) @name body: (_) @body) @def (#set! kind "method"))
-((method_declaration name: (_) @name) @def (#set! kind "method"))
+((class_declaration|interface_declaration|trait_declaration|enum_declaration|function_definition|
+  method_declaration name: (_) @name body: (_)? @body) @def
+  (#set! kind "class|interface|trait|enum|function|method"))
 ((const_declaration (const_element . (name) @name)) @def (#set! kind "constant"))
 ((function_call_expression function: (name) @when
     arguments: (arguments . (argument (string (string_content) @name)))) @def
@@ -29,26 +25,20 @@ PHP = """
 (attribute_list) @decorator
 (namespace_use_declaration (namespace_use_clause) @module)
 (namespace_use_declaration (namespace_name) @outer body: (namespace_use_group (namespace_use_clause) @module))
-(require_expression (_) @module)
-(require_once_expression (_) @module)
-(include_expression (_) @module)
-(include_once_expression (_) @module)
+(require_expression|require_once_expression|include_expression|include_once_expression (_) @module)
 """
 
 _NAME = "[(name) (qualified_name)]"
 
 PHP_REFERENCES = f"""
 (function_call_expression function: (qualified_name) @call)
-(scoped_call_expression scope: {_NAME} @use)
+(scoped_call_expression|scoped_property_access_expression scope: {_NAME} @use)
 (object_creation_expression {_NAME} @call)
-(base_clause {_NAME} @inherit)
-(class_interface_clause {_NAME} @inherit)
-(use_declaration {_NAME} @inherit)
+(base_clause|class_interface_clause|use_declaration {_NAME} @inherit)
 (attribute {_NAME} @decorate)
 (named_type {_NAME} @type)
 (binary_expression operator: "instanceof" right: {_NAME} @type)
 (class_constant_access_expression . {_NAME} @use)
-(scoped_property_access_expression scope: {_NAME} @use)
 (argument {_NAME} @use)
 """
 
@@ -73,39 +63,33 @@ PHP_FACTS = f"""
 ((member_call_expression object: (_) @first name: (name) @last) (#set! fact "call"))
 ((nullsafe_member_call_expression object: (_) @first name: (name) @last) (#set! fact "call"))
 ((scoped_call_expression scope: (_) @first name: (name) @last) (#set! fact "call"))
-((namespace_definition name: (namespace_name) @package) (#set! fact "package"))
-((namespace_use_declaration (namespace_use_clause [
+(namespace_definition name: (namespace_name) @package)
+(namespace_use_declaration (namespace_use_clause [
     (name) @module @imported
-    (qualified_name (name) @imported) @module] !alias)) (#set! fact "binding"))
-((namespace_use_declaration (namespace_use_clause [
+    (qualified_name (name) @imported) @module] !alias))
+(namespace_use_declaration (namespace_use_clause [
     (name) @module @imported
-    (qualified_name (name) @imported) @module] alias: (name) @bound)) (#set! fact "binding"))
-((namespace_use_declaration (namespace_name) @outer body: (namespace_use_group (namespace_use_clause [
+    (qualified_name (name) @imported) @module] alias: (name) @bound))
+(namespace_use_declaration (namespace_name) @outer body: (namespace_use_group (namespace_use_clause [
     (name) @module @imported
-    (qualified_name (name) @imported) @module] !alias))) (#set! fact "binding"))
-((namespace_use_declaration (namespace_name) @outer body: (namespace_use_group (namespace_use_clause [
+    (qualified_name (name) @imported) @module] !alias)))
+(namespace_use_declaration (namespace_name) @outer body: (namespace_use_group (namespace_use_clause [
     (name) @module @imported
-    (qualified_name (name) @imported) @module] alias: (name) @bound))) (#set! fact "binding"))
-((property_declaration type: {_TYPE} @type (property_element name: (variable_name (name) @variable)))
-  (#set! fact "type"))
+    (qualified_name (name) @imported) @module] alias: (name) @bound)))
+(property_declaration type: {_TYPE} @type (property_element name: (variable_name (name) @variable)))
 ((property_promotion_parameter type: {_TYPE} @type name: (variable_name (name) @variable))
-  (#set! fact "type") (#set! prefix "$this."))
-((property_promotion_parameter type: {_TYPE} @type name: (variable_name) @variable) (#set! fact "type"))
-((simple_parameter type: {_TYPE} @type name: (variable_name) @variable) (#set! fact "type"))
-((simple_parameter name: (variable_name) @variable) (#set! fact "type"))
-((variadic_parameter name: (variable_name) @variable) (#set! fact "type"))
-((assignment_expression left: (variable_name) @variable right: {_VALUE} @value) (#set! fact "type"))
-((assignment_expression left: (member_access_expression object: (variable_name)) @variable
-    right: {_VALUE} @value) (#set! fact "type"))
-((assignment_expression left: (variable_name) @variable) (#set! fact "type"))
-((foreach_statement . (_) @value . (variable_name) @variable) (#set! fact "type") (#set! element "yes"))
-((foreach_statement . (_) @value . (pair (_) (variable_name) @variable))
-  (#set! fact "type") (#set! element "yes"))
-((catch_clause type: (type_list . (named_type) @type .) name: (variable_name) @variable) (#set! fact "type"))
-((method_declaration return_type: {_TYPE} @type) (#set! fact "type") (#set! name "()"))
-((function_definition return_type: {_TYPE} @type) (#set! fact "type") (#set! name "()"))
-((return_statement [(object_creation_expression) (member_access_expression)] @value)
-  (#set! fact "type") (#set! name "()"))
+  (#set! prefix "$this."))
+(property_promotion_parameter|simple_parameter type: {_TYPE} @type name: (variable_name) @variable)
+(simple_parameter|variadic_parameter name: (variable_name) @variable)
+(assignment_expression left: (variable_name) @variable right: {_VALUE} @value)
+(assignment_expression left: (member_access_expression object: (variable_name)) @variable
+    right: {_VALUE} @value)
+(assignment_expression left: (variable_name) @variable)
+((foreach_statement . (_) @value . (variable_name) @variable) (#set! element "yes"))
+((foreach_statement . (_) @value . (pair (_) (variable_name) @variable)) (#set! element "yes"))
+(catch_clause type: (type_list . (named_type) @type .) name: (variable_name) @variable)
+(method_declaration|function_definition return_type: {_TYPE} @type)
+(return_statement [(object_creation_expression) (member_access_expression)] @value)
 """
 
 
@@ -157,10 +141,6 @@ class PhpImports(ImportLookup):
 
     A specifier with an ending (`./lib/x.php`) is a path, any other a name: `App\Models\User`.
     """
-
-    def clear(self) -> None:
-        """Drop the contents of all composer.json files."""
-        self.__dict__.pop("_rules", None)
 
     def resolve(self, importer: str, imported: Import) -> str | None:
         """Return the path of the file that a specifier means, or None."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..core.relative_paths import ancestors, nearness, within
+from ..core.vocabulary import words
 from .shared.language import BoundName, DefinitionRules, ImportLookup, Language, key_of
 from .shared.link_rules import UNKNOWN_VALUE, LinkRules, NameLookup, Value, Values, What, external
 from .shared.records import LITERALS, Import
@@ -23,14 +24,10 @@ PYTHON = """
   (#set! kind "type"))
 ((module (expression_statement (assignment left: [
   (identifier) @name (pattern_list (identifier) @name)])) @def) (#set! kind "variable"))
-((module (if_statement (block (expression_statement (assignment left: (identifier) @name)) @def)))
-  (#set! kind "variable"))
-((module (if_statement (_ (block (expression_statement (assignment left: (identifier) @name)) @def))))
-  (#set! kind "variable"))
-((module (try_statement (block (expression_statement (assignment left: (identifier) @name)) @def)))
-  (#set! kind "variable"))
-((module (try_statement (_ (block (expression_statement (assignment left: (identifier) @name)) @def))))
-  (#set! kind "variable"))
+((module (if_statement|try_statement (block (expression_statement
+    (assignment left: (identifier) @name)) @def))) (#set! kind "variable"))
+((module (if_statement|try_statement (_ (block (expression_statement
+    (assignment left: (identifier) @name)) @def)))) (#set! kind "variable"))
 (decorator) @decorator
 (import_statement name: [(dotted_name) @module (aliased_import name: (dotted_name) @module)])
 (import_from_statement module_name: (_) @module (wildcard_import))
@@ -50,24 +47,13 @@ PYTHON_REFERENCES = """
 (decorator [(identifier) (attribute)] @decorate)
 (decorator (call function: [(identifier) (attribute)] @decorate))
 (type) @type
-(argument_list [(identifier) (attribute)] @use)
-(keyword_argument value: [(identifier) (attribute)] @use)
+(argument_list|return_statement|list|tuple|expression_list|raise_statement|comparison_operator|
+  boolean_operator|conditional_expression [(identifier) (attribute)] @use)
+(keyword_argument|default_parameter|typed_default_parameter|pair|except_clause|
+  subscript value: [(identifier) (attribute)] @use)
 (assignment right: [(identifier) (attribute)] @use)
-(return_statement [(identifier) (attribute)] @use)
-(default_parameter value: [(identifier) (attribute)] @use)
-(typed_default_parameter value: [(identifier) (attribute)] @use)
-(list [(identifier) (attribute)] @use)
-(tuple [(identifier) (attribute)] @use)
-(expression_list [(identifier) (attribute)] @use)
-(pair value: [(identifier) (attribute)] @use)
-(raise_statement [(identifier) (attribute)] @use)
-(except_clause value: [(identifier) (attribute)] @use)
 (except_clause value: (as_pattern [(identifier) (attribute)] @use))
-(comparison_operator [(identifier) (attribute)] @use)
-(boolean_operator [(identifier) (attribute)] @use)
-(conditional_expression [(identifier) (attribute)] @use)
 (attribute object: (identifier) @use)
-(subscript value: [(identifier) (attribute)] @use)
 """
 
 # Expressions with alternatives; each is a possible value of the variable.
@@ -79,44 +65,41 @@ _CHOICES = """[
 ]"""
 
 PYTHON_FACTS = f"""
-((import_statement name: (dotted_name) @module) (#set! fact "binding") (#set! root "yes"))
+((import_statement name: (dotted_name) @module) (#set! root "yes"))
 ((import_statement name: (aliased_import name: (dotted_name) @module alias: (identifier) @bound))
-  (#set! fact "binding") (#set! imported "*"))
-((import_from_statement module_name: (_) @module name: (dotted_name) @imported) (#set! fact "binding"))
-((import_from_statement module_name: (_) @module
-    name: (aliased_import name: (dotted_name) @imported alias: (identifier) @bound)) (#set! fact "binding"))
-((import_from_statement module_name: (_) @module (wildcard_import))
-  (#set! fact "binding") (#set! imported "*") (#set! bound "*"))
-((parameters [
+  (#set! imported "*"))
+(import_from_statement module_name: (_) @module name: (dotted_name) @imported)
+(import_from_statement module_name: (_) @module
+    name: (aliased_import name: (dotted_name) @imported alias: (identifier) @bound))
+((import_from_statement module_name: (_) @module (wildcard_import)) (#set! imported "*") (#set! bound "*"))
+(parameters [
   (identifier) @variable
   (default_parameter name: (identifier) @variable value: (_) @value)
   (list_splat_pattern (identifier) @variable)
-  (dictionary_splat_pattern (identifier) @variable)]) (#set! fact "type"))
-((parameters [
+  (dictionary_splat_pattern (identifier) @variable)])
+(parameters [
   (typed_parameter . (identifier) @variable type: (type) @type)
-  (typed_default_parameter name: (identifier) @variable type: (type) @type)]) (#set! fact "type"))
-((function_definition return_type: (type) @type) (#set! fact "type") (#set! name "()"))
-((return_statement [(call) (identifier) (attribute)] @value) (#set! fact "type") (#set! name "()"))
-((assignment left: [(identifier) (attribute)] @variable type: (type) @type) (#set! fact "type"))
-((assignment left: [(identifier) (attribute)] @variable right: (_) @value !type) (#set! fact "type"))
-((assignment left: [(identifier) (attribute)] @variable right: {_CHOICES} !type) (#set! fact "type"))
-((return_statement {_CHOICES}) (#set! fact "type") (#set! name "()"))
-((assignment left: [(pattern_list (identifier) @variable) (tuple_pattern (identifier) @variable)])
-  (#set! fact "type"))
-((augmented_assignment left: (identifier) @variable) (#set! fact "type"))
-((named_expression name: (identifier) @variable value: (_) @value) (#set! fact "type"))
+  (typed_default_parameter name: (identifier) @variable type: (type) @type)])
+(function_definition return_type: (type) @type)
+(return_statement [(call) (identifier) (attribute)] @value)
+(assignment left: [(identifier) (attribute)] @variable type: (type) @type)
+(assignment left: [(identifier) (attribute)] @variable right: (_) @value !type)
+(assignment left: [(identifier) (attribute)] @variable right: {_CHOICES} !type)
+(return_statement {_CHOICES})
+(assignment left: [(pattern_list (identifier) @variable) (tuple_pattern (identifier) @variable)])
+(augmented_assignment left: (identifier) @variable)
+(named_expression name: (identifier) @variable value: (_) @value)
 ([(for_statement left: (identifier) @variable right: (_) @value)
-  (for_in_clause left: (identifier) @variable right: (_) @value)] (#set! fact "type") (#set! element "yes"))
-([(for_statement left: (_ (identifier) @variable)) (for_in_clause left: (_ (identifier) @variable))]
-  (#set! fact "type"))
-((as_pattern (_) @value alias: (as_pattern_target (identifier) @variable)) (#set! fact "type"))
-((pattern_list (list_splat_pattern (identifier) @variable)) (#set! fact "type"))
-((case_pattern (dotted_name . (identifier) @variable .)) (#set! fact "type"))
-((as_pattern_target (_ (identifier) @variable)) (#set! fact "type"))
-((lambda_parameters (identifier) @variable) (#set! fact "type"))
+  (for_in_clause left: (identifier) @variable right: (_) @value)] (#set! element "yes"))
+[(for_statement left: (_ (identifier) @variable)) (for_in_clause left: (_ (identifier) @variable))]
+(as_pattern (_) @value alias: (as_pattern_target (identifier) @variable))
+(pattern_list (list_splat_pattern (identifier) @variable))
+(case_pattern (dotted_name . (identifier) @variable .))
+(as_pattern_target (_ (identifier) @variable))
+(lambda_parameters (identifier) @variable)
 ((if_statement condition: (call function: (identifier) @when
     arguments: (argument_list . (identifier) @variable . [(identifier) (attribute)] @type .)))
-  (#set! when "isinstance") (#set! fact "type"))
+  (#set! when "isinstance"))
 """
 
 
@@ -258,21 +241,7 @@ class PythonImports(ImportLookup):
         return [f"{top}/" for top in sorted(tops, key=lambda top: nearness(top, importer))]
 
 
-_ASIDE = frozenset(
-    {
-        "test",
-        "tests",
-        "testing",
-        "fixtures",
-        "testdata",
-        "example",
-        "examples",
-        "docs",
-        "vendor",
-        "_vendor",
-        "third_party",
-    }
-)
+_ASIDE = words("test tests testing fixtures testdata example examples docs vendor _vendor third_party")
 # A package precedes a module of the same name, as in the interpreter; stubs and Cython files replace either.
 _ENDINGS = ("/__init__.py", ".py", ".pyi", "/__init__.pyi", ".pyx")
 _COMPILED = (".c", ".cc", ".cpp", ".rs", ".so", ".pyd", ".f90")

@@ -15,8 +15,7 @@ _MADE = """(call receiver: (constant) @when arguments: (_) @head)"""
 
 RUBY = f"""
 ((class name: (_) @path superclass: (_) @head) @def (#set! kind "class"))
-((class name: (_) @path @head) @def (#set! kind "class"))
-((module name: (_) @path @head) @def (#set! kind "module"))
+((class|module name: (_) @path @head) @def (#set! kind "class|module"))
 ((method name: (_) @name parameters: (_) @head) @def (#set! kind "method"))
 ((method name: (_) @name @head) @def (#set! kind "method"))
 ((singleton_method object: (self) name: (_) @name parameters: (_) @head) @def (#set! kind "method"))
@@ -45,28 +44,15 @@ _CONSTANT = "[(constant) (scope_resolution)]"
 RUBY_REFERENCES = f"""
 (call receiver: {_CONSTANT} @use)
 (superclass {_CONSTANT} @inherit)
-(argument_list {_CONSTANT} @use)
+(argument_list|array|exceptions|pattern|binary {_CONSTANT} @use)
 (assignment right: {_CONSTANT} @use)
 (pair value: {_CONSTANT} @use)
-(array {_CONSTANT} @use)
-(exceptions {_CONSTANT} @use)
-(pattern {_CONSTANT} @use)
-(binary {_CONSTANT} @use)
 (call receiver: (identifier) @bare)
-(body_statement (identifier) @bare)
-(block_body (identifier) @bare)
-(then (identifier) @bare)
-(argument_list (identifier) @bare)
-(assignment right: (identifier) @bare)
-(operator_assignment right: (identifier) @bare)
+(body_statement|block_body|then|argument_list|binary|interpolation|if_modifier|unless_modifier|
+  conditional (identifier) @bare)
+(assignment|operator_assignment right: (identifier) @bare)
 (pair value: (identifier) @bare)
-(binary (identifier) @bare)
-(interpolation (identifier) @bare)
-(if condition: (identifier) @bare)
-(if_modifier (identifier) @bare)
-(unless condition: (identifier) @bare)
-(unless_modifier (identifier) @bare)
-(conditional (identifier) @bare)
+(if|unless condition: (identifier) @bare)
 """
 
 # Names of the language itself, used in every file.
@@ -81,29 +67,26 @@ RUBY_FACTS = f"""
   (#set! unless "{" ".join(_OWN.split())}"))
 ((call !receiver method: (identifier) @when arguments: (argument_list {_CONSTANT} @last))
   (#set! when "include extend prepend") (#set! fact "inherit"))
-((assignment left: [(identifier) (instance_variable)] @variable
+(assignment left: [(identifier) (instance_variable)] @variable
     right: [(call) (constant) (scope_resolution)] @value)
-  (#set! fact "type"))
-((assignment left: (identifier) @variable) (#set! fact "type"))
-((operator_assignment left: (identifier) @variable) (#set! fact "type"))
-((operator_assignment left: (instance_variable) @variable right: (call) @value) (#set! fact "type"))
-((left_assignment_list (identifier) @variable) (#set! fact "type"))
-((method_parameters [
+(assignment|operator_assignment left: (identifier) @variable)
+(operator_assignment left: (instance_variable) @variable right: (call) @value)
+(left_assignment_list (identifier) @variable)
+(method_parameters [
   (identifier) @variable
   (optional_parameter name: (identifier) @variable)
   (keyword_parameter name: (identifier) @variable)
   (splat_parameter name: (identifier) @variable)
   (hash_splat_parameter name: (identifier) @variable)
-  (block_parameter name: (identifier) @variable)]) (#set! fact "type"))
-((block_parameters [
+  (block_parameter name: (identifier) @variable)])
+(block_parameters [
   (identifier) @variable
   (optional_parameter name: (identifier) @variable)
   (keyword_parameter name: (identifier) @variable)
   (splat_parameter name: (identifier) @variable)
-  (destructured_parameter (identifier) @variable)]) (#set! fact "type"))
-((lambda_parameters (identifier) @variable) (#set! fact "type"))
-((exception_variable (identifier) @variable) (#set! fact "type"))
-((for pattern: (identifier) @variable) (#set! fact "type"))
+  (destructured_parameter (identifier) @variable)])
+(lambda_parameters|exception_variable (identifier) @variable)
+(for pattern: (identifier) @variable)
 """
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
+from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
 from ..core.relative_paths import ancestors, join_path, nearness, within
-from .shared.import_folders import MAX_PACKAGES, MAX_TARGETS
+from .shared.import_folders import MAX_PACKAGES, MAX_TARGETS, folders_by_name
 from .shared.language import ImportLookup, UseItem, key_of
 from .shared.records import Import
 from .shared.source_text import MAX_NAME, lazy_pattern
@@ -101,7 +103,7 @@ class RustImports(ImportLookup):
             yield self._root(importer, crate), rest
         elif first in {"self", "super"}:
             place: _ModulePlace | None = self._own(importer, crate)
-            ups = sum(1 for _ in _leading(parts, "super"))
+            ups = len(tuple(takewhile("super".__eq__, parts)))
             for _ in range(ups):
                 place = self._parent(place, crate) if place is not None else None
             if place is not None:
@@ -186,13 +188,6 @@ def _parts(module: str) -> tuple[str, ...]:
     return tuple(module.split(JOINT))[:DEPTH_MAX]
 
 
-def _leading(parts: tuple[str, ...], word: str) -> Iterator[str]:
-    for part in parts:
-        if part != word:
-            return
-        yield part
-
-
 MANIFEST = "Cargo.toml"
 
 
@@ -218,12 +213,11 @@ class Crates:
         self._folders = folders
         self._config = config
         self._crates: dict[str, Crate] = {}
-        self._named: dict[str, list[str]] | None = None
 
     def clear(self) -> None:
         """Drop all crates."""
         self._crates.clear()
-        self._named = None
+        self.__dict__.pop("_named", None)
 
     def around(self, path: str) -> Crate | None:
         """Return the crate around a file, or None."""
@@ -235,20 +229,20 @@ class Crates:
 
     def named(self, name: str, importer: str) -> Crate | None:
         """Return the crate with a name in `use`; if there are several, the nearest to the importer."""
-        namesakes = self._names_of_crates().get(name, ())
+        namesakes = self._named.get(name, ())
         nearest = min(namesakes, key=lambda folder: nearness(folder, importer), default=None)
         return self._crate(nearest) if nearest is not None else None
 
-    def _names_of_crates(self) -> dict[str, list[str]]:
-        if self._named is None:
-            self._named = {}
-            for folder in sorted(self._folders.holding(MANIFEST))[:MAX_PACKAGES]:
-                sections = _sections(self._config.text(within(folder, MANIFEST)))
-                for name in {_value(sections, "lib", "name"), _value(sections, "package", "name")} - {""}:
-                    namesakes = self._named.setdefault(name.replace("-", "_"), [])
-                    if len(namesakes) < MAX_TARGETS:
-                        namesakes.append(folder)
-        return self._named
+    @cached_property
+    def _named(self) -> dict[str, list[str]]:
+        """The folders of the crates by their names in `use`."""
+        manifests = sorted(self._folders.holding(MANIFEST))[:MAX_PACKAGES]
+        read = ((folder, _sections(self._config.text(within(folder, MANIFEST)))) for folder in manifests)
+        return folders_by_name(
+            (name.replace("-", "_"), folder)
+            for folder, sections in read
+            for name in {_value(sections, "lib", "name"), _value(sections, "package", "name")} - {""}
+        )
 
     def _crate(self, folder: str) -> Crate:
         known = self._crates.get(folder)
@@ -256,7 +250,8 @@ class Crates:
             text = self._config.text(within(folder, MANIFEST))
             sections = _sections(text)
             library = join_path(folder, _value(sections, "lib", "path") or "src/lib.rs") or ""
-            targets = [join_path(folder, path) for path in _PATH.findall("\n".join(_targets(sections)))]
+            declared = "\n".join(sections.get(name, "") for name in ("bin", "test", "example", "bench"))
+            targets = [join_path(folder, path) for path in _PATH.findall(declared)]
             known = self._crates[folder] = Crate(
                 folder,
                 library,
@@ -291,10 +286,6 @@ def _value(sections: dict[str, str], section: str, key: str) -> str:
     pattern = rf"^[ \t]*{key}[ \t]*=[ \t]*[\"']([^\"'\n]{{1,300}})[\"']"
     match = re.search(pattern, sections.get(section, ""), re.MULTILINE)
     return match[1] if match is not None else ""
-
-
-def _targets(sections: dict[str, str]) -> list[str]:
-    return [sections[name] for name in ("bin", "test", "example", "bench") if name in sections]
 
 
 USE_MAX = 20_000
@@ -372,9 +363,7 @@ def _from_file(path: Sequence[str], inside: Sequence[str]) -> tuple[str, ...]:
     """Return a path as written outside of all inline modules."""
     if path[0] == "self":
         return ("self", *inside, *path[1:])
-    ups = 0
-    while ups < len(path) and path[ups] == "super":
-        ups += 1
+    ups = len(tuple(takewhile("super".__eq__, path)))
     if 0 < ups <= len(inside):
         return ("self", *inside[: len(inside) - ups], *path[ups:])
     return tuple(path[len(inside) :]) if ups else tuple(path)

@@ -30,22 +30,17 @@ _DATA_VALUES = """[
 ]"""
 
 _SCRIPT = f"""
-((function_declaration name: (_) @name body: (_) @body) @def (#set! kind "function"))
-((generator_function_declaration name: (_) @name body: (_) @body) @def (#set! kind "function"))
-((class_declaration name: (_) @name body: (_) @body) @def (#set! kind "class"))
+((function_declaration|generator_function_declaration|class_declaration name: (_) @name body: (_) @body) @def
+  (#set! kind "function|function|class"))
 ((class_body (method_definition name: (_) @name body: (_) @body) @def) (#set! kind "method"))
 ((variable_declarator name: (identifier) @name value: {_FUNCTION_VALUES}) @def (#set! kind "function"))
 ((variable_declarator name: (identifier) @name value: (class body: (_) @body)) @def (#set! kind "class"))
-((program [(lexical_declaration (variable_declarator name: (identifier) @name) @def)
-           (variable_declaration (variable_declarator name: (identifier) @name) @def)])
+((program (lexical_declaration|variable_declaration (variable_declarator name: (identifier) @name) @def))
   (#set! kind "variable"))
-((export_statement [
-    (lexical_declaration (variable_declarator name: [
-      (identifier) @name
-      (object_pattern (shorthand_property_identifier_pattern) @name)
-      (object_pattern (pair_pattern value: (identifier) @name))]) @def)
-    (variable_declaration (variable_declarator name: (identifier) @name) @def)])
-  (#set! kind "variable"))
+((export_statement (lexical_declaration|variable_declaration (variable_declarator name: [
+    (identifier) @name
+    (object_pattern (shorthand_property_identifier_pattern) @name)
+    (object_pattern (pair_pattern value: (identifier) @name))]) @def)) (#set! kind "variable"))
 ((export_statement value: {_FUNCTION_VALUES}) @def (#set! kind "function") (#set! name "default"))
 ((export_statement value: (class body: (_) @body)) @def (#set! kind "class") (#set! name "default"))
 ((export_statement value: [(object) (array) (call_expression)]) @def
@@ -72,15 +67,12 @@ TYPESCRIPT = f"""{_SCRIPT}
   (#set! kind "method"))
 ((interface_body (method_signature name: (_) @name) @def) (#set! kind "method"))
 ((function_signature name: (_) @name) @def (#set! kind "function"))
-((abstract_class_declaration name: (_) @name body: (_) @body) @def (#set! kind "class"))
-((interface_declaration name: (_) @name body: (_) @body) @def (#set! kind "interface"))
-((enum_declaration name: (_) @name body: (_) @body) @def (#set! kind "enum"))
+((abstract_class_declaration|interface_declaration|enum_declaration name: (_) @name body: (_) @body) @def
+  (#set! kind "class|interface|enum"))
 ((type_alias_declaration name: (_) @name) @def (#set! kind "type"))
-((internal_module name: (_) @name body: (_) @body) @def (#set! kind "namespace"))
-((module name: (_) @name body: (_) @body) @def (#set! kind "namespace"))
-((ambient_declaration [(lexical_declaration (variable_declarator name: (identifier) @name) @def)
-                       (variable_declaration (variable_declarator name: (identifier) @name) @def)])
-  (#set! kind "variable"))
+((internal_module|module name: (_) @name body: (_) @body) @def (#set! kind "namespace"))
+((ambient_declaration (lexical_declaration|variable_declaration (variable_declarator
+    name: (identifier) @name) @def)) (#set! kind "variable"))
 (import_require_clause source: (string) @module)
 """
 
@@ -93,25 +85,17 @@ _SCRIPT_REFERENCES = """
 (new_expression constructor: (_) @call)
 (decorator [(identifier) (member_expression)] @decorate)
 (decorator (call_expression function: (_) @decorate))
-(arguments [(identifier) (member_expression)] @use)
-(variable_declarator value: [(identifier) (member_expression)] @use)
-(return_statement [(identifier) (member_expression)] @use)
+(arguments|return_statement|array|spread_element|binary_expression|ternary_expression|
+  template_substitution [(identifier) (member_expression)] @use)
+(variable_declarator|pair value: [(identifier) (member_expression)] @use)
 (arrow_function body: [(identifier) (member_expression)] @use)
-(pair value: [(identifier) (member_expression)] @use)
 (shorthand_property_identifier) @use
-(array [(identifier) (member_expression)] @use)
-(assignment_expression right: [(identifier) (member_expression)] @use)
-(assignment_pattern right: [(identifier) (member_expression)] @use)
+(assignment_expression|assignment_pattern right: [(identifier) (member_expression)] @use)
 (member_expression object: [(identifier) (this)] property: (_)) @use
-(spread_element [(identifier) (member_expression)] @use)
-(binary_expression [(identifier) (member_expression)] @use)
-(ternary_expression [(identifier) (member_expression)] @use)
-(template_substitution [(identifier) (member_expression)] @use)
 """
 
 _JSX_REFERENCES = """
-(jsx_opening_element name: [(identifier) (member_expression)] @call)
-(jsx_self_closing_element name: [(identifier) (member_expression)] @call)
+(jsx_opening_element|jsx_self_closing_element name: [(identifier) (member_expression)] @call)
 (jsx_expression [(identifier) (member_expression)] @use)
 """
 
@@ -124,10 +108,9 @@ TYPESCRIPT_REFERENCES = f"""{_SCRIPT_REFERENCES}
 (implements_clause (_) @inherit)
 (extends_type_clause type: (_) @inherit)
 (type_annotation) @type
-(type_arguments (_) @type)
+(type_arguments|constraint (_) @type)
 (type_alias_declaration value: [(type_identifier) (generic_type) (union_type) (nested_type_identifier)] @type)
 (as_expression (_) [(type_identifier) (generic_type) (nested_type_identifier)] @type)
-(constraint (_) @type)
 """
 
 TSX_REFERENCES = f"{TYPESCRIPT_REFERENCES}{_JSX_REFERENCES}"
@@ -145,32 +128,29 @@ _CHOICES = f"""[
 ]"""
 
 _SCRIPT_FACTS = f"""
-((import_statement (import_clause (identifier) @bound) source: (string) @module)
-  (#set! fact "binding") (#set! imported "default"))
-((import_statement (import_clause (named_imports (import_specifier name: (_) @imported !alias)))
-    source: (string) @module) (#set! fact "binding"))
-((import_statement (import_clause (named_imports (import_specifier name: (_) @imported alias: (_) @bound)))
-    source: (string) @module) (#set! fact "binding"))
+((import_statement (import_clause (identifier) @bound) source: (string) @module) (#set! imported "default"))
+(import_statement (import_clause (named_imports (import_specifier name: (_) @imported !alias)))
+    source: (string) @module)
+(import_statement (import_clause (named_imports (import_specifier name: (_) @imported alias: (_) @bound)))
+    source: (string) @module)
 ((import_statement (import_clause (namespace_import (identifier) @bound)) source: (string) @module)
-  (#set! fact "binding") (#set! imported "*"))
+  (#set! imported "*"))
 ((variable_declarator name: (identifier) @bound value: (call_expression function: (identifier) @when
-    arguments: (arguments . (string) @module))) (#set! when "require")
-  (#set! fact "binding") (#set! imported "*"))
+    arguments: (arguments . (string) @module))) (#set! when "require") (#set! imported "*"))
 ((variable_declarator name: (identifier) @bound value: (member_expression
     object: (call_expression function: (identifier) @when arguments: (arguments . (string) @module))
-    property: (_) @imported)) (#set! when "require") (#set! fact "binding"))
+    property: (_) @imported)) (#set! when "require"))
 ((variable_declarator name: (object_pattern (shorthand_property_identifier_pattern) @imported)
     value: (call_expression function: (identifier) @when arguments: (arguments . (string) @module)))
-  (#set! when "require") (#set! fact "binding"))
+  (#set! when "require"))
 ((variable_declarator name: (object_pattern (pair_pattern key: (_) @imported value: (identifier) @bound))
     value: (call_expression function: (identifier) @when arguments: (arguments . (string) @module)))
-  (#set! when "require") (#set! fact "binding"))
+  (#set! when "require"))
 ((variable_declarator name: (identifier) @bound value: (await_expression
-    (call_expression function: (import) arguments: (arguments . (string) @module))))
-  (#set! fact "binding") (#set! imported "*"))
-((variable_declarator name: (object_pattern (shorthand_property_identifier_pattern) @imported)
+    (call_expression function: (import) arguments: (arguments . (string) @module)))) (#set! imported "*"))
+(variable_declarator name: (object_pattern (shorthand_property_identifier_pattern) @imported)
     value: (await_expression (call_expression function: (import)
-      arguments: (arguments . (string) @module)))) (#set! fact "binding"))
+      arguments: (arguments . (string) @module))))
 ((export_statement (export_clause (export_specifier name: (_) @imported !alias)) !source)
   (#set! fact "export"))
 ((export_statement (export_clause (export_specifier name: (_) @imported alias: (_) @exported)) !source)
@@ -202,70 +182,56 @@ _SCRIPT_FACTS = f"""
 ((assignment_expression left: (member_expression object: (_) @when property: (_) @exported)
     right: [(identifier) (member_expression)] @imported)
   (#set! when "exports module.exports") (#set! fact "export"))
-((variable_declarator
+(variable_declarator
     name: (object_pattern (shorthand_property_identifier_pattern) @variable @member) value: (_) @value)
-  (#set! fact "type"))
-((variable_declarator name: (object_pattern
+(variable_declarator name: (object_pattern
     (pair_pattern key: (property_identifier) @member value: (identifier) @variable)) value: (_) @value)
-  (#set! fact "type"))
-((variable_declarator name: (object_pattern
+(variable_declarator name: (object_pattern
     (object_assignment_pattern left: (shorthand_property_identifier_pattern) @variable @member))
-    value: (_) @value) (#set! fact "type"))
-((variable_declarator name: (identifier) @variable value: {_CHOICES}) (#set! fact "type"))
-((assignment_expression left: [(identifier) (member_expression object: (this))] @variable right: {_CHOICES})
-  (#set! fact "type"))
-((variable_declarator name: (array_pattern (identifier) @variable)) (#set! fact "type"))
-((assignment_expression left: [(identifier) (member_expression object: (this))] @variable right: (_) @value)
-  (#set! fact "type"))
-((for_in_statement left: (identifier) @variable right: (_) @value) (#set! fact "type") (#set! element "yes"))
-((return_statement [(call_expression) (new_expression) (identifier) (member_expression) (this)] @value)
-  (#set! fact "type") (#set! name "()"))
-((variable_declarator value: (arrow_function
+    value: (_) @value)
+(variable_declarator name: (identifier) @variable value: {_CHOICES})
+(assignment_expression left: [(identifier) (member_expression object: (this))] @variable right: {_CHOICES})
+(variable_declarator name: (array_pattern (identifier) @variable))
+(assignment_expression left: [(identifier) (member_expression object: (this))] @variable right: (_) @value)
+((for_in_statement left: (identifier) @variable right: (_) @value) (#set! element "yes"))
+(return_statement [(call_expression) (new_expression) (identifier) (member_expression) (this)] @value)
+(variable_declarator value: (arrow_function
     body: [(call_expression) (new_expression) (identifier) (member_expression)] @value))
-  (#set! fact "type") (#set! name "()"))
-((arrow_function parameter: (identifier) @variable) (#set! fact "type"))
-((function_expression name: (identifier) @variable) (#set! fact "type"))
-((shorthand_property_identifier_pattern) @variable (#set! fact "type"))
-((pair_pattern value: (identifier) @variable) (#set! fact "type"))
-((array_pattern (identifier) @variable) (#set! fact "type"))
-((catch_clause parameter: (identifier) @variable) (#set! fact "type"))
+(arrow_function parameter: (identifier) @variable)
+(function_expression name: (identifier) @variable)
+(shorthand_property_identifier_pattern) @variable
+(pair_pattern value: (identifier) @variable)
+(array_pattern (identifier) @variable)
+(catch_clause parameter: (identifier) @variable)
 """
 
 JAVASCRIPT_FACTS = f"""{_SCRIPT_FACTS}
-((variable_declarator name: (identifier) @variable value: (_) @value) (#set! fact "type"))
-((formal_parameters [
+(variable_declarator name: (identifier) @variable value: (_) @value)
+(formal_parameters [
   (identifier) @variable
   (assignment_pattern left: (identifier) @variable)
   (rest_pattern (identifier) @variable)
-  (object_pattern (shorthand_property_identifier_pattern) @variable)]) (#set! fact "type"))
-((field_definition property: (_) @variable value: (_) @value) (#set! fact "type"))
+  (object_pattern (shorthand_property_identifier_pattern) @variable)])
+(field_definition property: (_) @variable value: (_) @value)
 """
 
 TYPESCRIPT_FACTS = f"""{_SCRIPT_FACTS}
-((import_require_clause (identifier) @bound source: (string) @module)
-  (#set! fact "binding") (#set! imported "*"))
-((variable_declarator name: (identifier) @variable !type value: (_) @value) (#set! fact "type"))
-((variable_declarator name: (identifier) @variable type: (type_annotation) @type) (#set! fact "type"))
-((variable_declarator name: (identifier) @variable value: (as_expression (_) . (_) @type))
-  (#set! fact "type"))
-([(required_parameter pattern: (identifier) @variable type: (type_annotation) @type)
-  (optional_parameter pattern: (identifier) @variable type: (type_annotation) @type)] (#set! fact "type"))
-([(required_parameter pattern: (identifier) @variable !type)
-  (optional_parameter pattern: (identifier) @variable !type)
-  (required_parameter pattern: (object_pattern (shorthand_property_identifier_pattern) @variable))
-  (required_parameter pattern: (rest_pattern (identifier) @variable))] (#set! fact "type"))
+((import_require_clause (identifier) @bound source: (string) @module) (#set! imported "*"))
+(variable_declarator name: (identifier) @variable !type value: (_) @value)
+(variable_declarator name: (identifier) @variable type: (type_annotation) @type)
+(variable_declarator name: (identifier) @variable value: (as_expression (_) . (_) @type))
+(required_parameter|optional_parameter pattern: (identifier) @variable type: (type_annotation) @type)
+(required_parameter|optional_parameter pattern: (identifier) @variable !type)
+[(required_parameter pattern: (object_pattern (shorthand_property_identifier_pattern) @variable))
+  (required_parameter pattern: (rest_pattern (identifier) @variable))]
 ((required_parameter (accessibility_modifier) pattern: (identifier) @variable type: (type_annotation) @type)
-  (#set! fact "type") (#set! prefix "this."))
-((public_field_definition name: (_) @variable type: (type_annotation) @type) (#set! fact "type"))
-((public_field_definition name: (_) @variable !type value: (_) @value) (#set! fact "type"))
-((property_signature name: (_) @variable type: (type_annotation) @type) (#set! fact "type"))
-([(function_declaration return_type: (type_annotation) @type)
-  (function_signature return_type: (type_annotation) @type)
-  (method_definition return_type: (type_annotation) @type)
-  (method_signature return_type: (type_annotation) @type)
-  (abstract_method_signature return_type: (type_annotation) @type)
-  (variable_declarator value: (arrow_function return_type: (type_annotation) @type))]
-  (#set! fact "type") (#set! name "()"))
+  (#set! prefix "this."))
+(public_field_definition name: (_) @variable type: (type_annotation) @type)
+(public_field_definition name: (_) @variable !type value: (_) @value)
+(property_signature name: (_) @variable type: (type_annotation) @type)
+(function_declaration|function_signature|method_definition|method_signature|abstract_method_signature
+  return_type: (type_annotation) @type)
+(variable_declarator value: (arrow_function return_type: (type_annotation) @type))
 """
 
 

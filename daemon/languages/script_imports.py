@@ -136,37 +136,13 @@ class ScriptImports(ImportLookup):
 
 # The order of candidates: a TypeScript file prefers typed files, a JavaScript file runnable ones.
 _TYPED_ENDINGS = (
-    ".ts",
-    ".tsx",
-    ".d.ts",
-    ".js",
-    ".jsx",
-    ".mjs",
-    ".cjs",
-    ".mts",
-    ".cts",
-    ".d.mts",
-    ".d.cts",
-    ".json",
-    ".vue",
-    ".svelte",
-)
+    ".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts", ".d.mts", ".d.cts", ".json",
+    ".vue", ".svelte",
+)  # fmt: skip
 _SCRIPT_ENDINGS = (
-    ".js",
-    ".jsx",
-    ".mjs",
-    ".cjs",
-    ".ts",
-    ".tsx",
-    ".mts",
-    ".cts",
-    ".json",
-    ".vue",
-    ".svelte",
-    ".d.ts",
-    ".d.mts",
-    ".d.cts",
-)
+    ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".json", ".vue", ".svelte", ".d.ts",
+    ".d.mts", ".d.cts",
+)  # fmt: skip
 # The source extensions for an import with the extension of the output.
 _SWAPPED = {
     "js": (".ts", ".tsx", ".d.ts", ".jsx"),

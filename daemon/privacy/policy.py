@@ -146,7 +146,9 @@ class Policy(Struct, frozen=True):
         full = f"{server_name}/{name}" if server_name else name
         for pattern in self.deny_items:
             denied, _, names = pattern.partition(":")
-            if denied == kind and (not names or any(_names_match(names, known) for known in (name, full))):
+            if denied == kind and (
+                not names or any(compile_glob(names).matches(known) for known in (name, full))
+            ):
                 return True
         return False
 
@@ -166,10 +168,10 @@ def combined(policies: Iterable[Policy]) -> Policy:
         result = replace(
             result,
             agent=" and ".join(filter(None, (result.agent, policy.agent))),
-            rules=_union(result.rules, policy.rules),
+            rules=tuple(dict.fromkeys((*result.rules, *policy.rules))),
             allow=result.allow and policy.allow,
-            deny_paths=_union(result.deny_paths, policy.deny_paths),
-            deny_items=_union(result.deny_items, policy.deny_items),
+            deny_paths=tuple(dict.fromkeys((*result.deny_paths, *policy.deny_paths))),
+            deny_items=tuple(dict.fromkeys((*result.deny_items, *policy.deny_items))),
             max_tokens=min(limits, default=None),
             shown_secrets=tuple(each for each in result.shown_secrets if each in policy.shown_secrets),
             mask_values=result.mask_values or policy.mask_values,
@@ -181,10 +183,6 @@ def folded_path(path: str) -> str:
     """Return a path or glob in lower case and Unicode form NFC, so that names are equal if some file system
     treats them as the same."""
     return path.lower() if path.isascii() else unicodedata.normalize("NFC", path).casefold()
-
-
-def _union(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*first, *second)))
 
 
 @lru_cache(maxsize=256)
@@ -211,10 +209,6 @@ def _globs(patterns: tuple[str, ...]) -> tuple[Glob, ...]:
 def _anchored(pattern: str) -> str:
     """Return an equivalent pattern to which a slash can be appended."""
     return pattern if "/" in pattern.rstrip("/") else f"**/{pattern}"
-
-
-def _names_match(pattern: str, name: str) -> bool:
-    return compile_glob(pattern).matches(name) if pattern != "*" else True
 
 
 ITEM_TYPES = ("rule", "reference", "tool")
@@ -272,26 +266,17 @@ def parse_agent_tables(tables: object) -> tuple[AgentTable, ...]:
     return tuple(_parse(str(name), table) for name, table in tables.items())
 
 
-class _GivenTable(Struct):
-    """The fields of a table as a file gives them."""
-
-    allow: bool = True
-    deny_paths: tuple[str, ...] = ()
-    deny_items: tuple[str, ...] = ()
-    max_tokens: int | None = None
-
-
 def _parse(name: str, table: object) -> AgentTable:
     field = f"agents.{_key(name)}"
     if not isinstance(table, Mapping):
         raise InvalidRequest(f"{field} must be a table", field)
-    known = _GivenTable.__struct_fields__
+    known = AgentTable.__struct_fields__[1:]
     if unknown := sorted(map(str, set(table).difference(known))):
         # A misspelt key would leave open what somebody wanted to deny.
         raise InvalidRequest(
             f"{field} has the unknown key {unknown[0]}; known are {', '.join(sorted(known))}", field
         )
-    given = read_request(_GivenTable, table, f"{field}.")
+    given = read_request(AgentTable, {**table, "pattern": name}, f"{field}.")
     for place, patterns in (("deny_paths", given.deny_paths), ("deny_items", given.deny_items)):
         if len(patterns) > PATTERNS_MAX:
             raise InvalidRequest(
@@ -316,7 +301,7 @@ def _parse(name: str, table: object) -> AgentTable:
             )
         if colon:
             _check_glob(names, f"{field}.deny_items")
-    return AgentTable(name, given.allow, given.deny_paths, given.deny_items, given.max_tokens)
+    return given
 
 
 def _check_glob(pattern: str, field: str) -> None:

@@ -6,58 +6,19 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_NAMES = frozenset(
-    {
-        ".netrc",
-        "_netrc",
-        ".pgpass",
-        ".my.cnf",
-        ".npmrc",
-        ".pypirc",
-        ".git-credentials",
-        ".htpasswd",
-        ".dockercfg",
-        ".boto",
-        ".s3cfg",
-        ".vault-token",
-        ".terraformrc",
-        "credentials",
-        "credentials.json",
-        "credentials.toml",
-        "credentials.xml",
-        "client_secret.json",
-        "service-account.json",
-        "service_account.json",
-        "kubeconfig",
-        "secrets.json",
-        "secrets.toml",
-        "secrets.yml",
-        "secrets.yaml",
-        "secret.yml",
-        "secret.yaml",
-        "master.key",
-        "terraform.tfstate",
-        "wp-config.php",
-    }
+from ..core.vocabulary import words
+
+_NAMES = words(
+    ".netrc _netrc .pgpass .my.cnf .npmrc .pypirc .git-credentials .htpasswd .dockercfg .boto .s3cfg",
+    ".vault-token .terraformrc credentials credentials.json credentials.toml credentials.xml",
+    "client_secret.json service-account.json service_account.json kubeconfig secrets.json secrets.toml",
+    "secrets.yml secrets.yaml secret.yml secret.yaml master.key terraform.tfstate wp-config.php",
 )
 _PLAIN_ENVIRONMENT = ("example", "sample", "template", "dist", "defaults", "schema")
 """Endings of environment files that are meant to be shared."""
 _ENVIRONMENT = re.compile(r"\.env(?:rc)?(?:[.\-_](?P<kind>[\w.\-]{1,60}))?\Z|(?P<name>[\w\-]{1,60})\.env\Z")
-_KEY_ENDINGS = (
-    ".pem",
-    ".key",
-    ".p12",
-    ".pfx",
-    ".p8",
-    ".jks",
-    ".keystore",
-    ".kdbx",
-    ".kdb",
-    ".ppk",
-    ".gpg",
-    ".ovpn",
-    ".tfvars",
-    ".tfstate",
+_KEY_ENDINGS = tuple(
+    words(".pem .key .p12 .pfx .p8 .jks .keystore .kdbx .kdb .ppk .gpg .ovpn .tfvars .tfstate")
 )
 _SSH_KEY = re.compile(r"id_(?:rsa|dsa|ecdsa|ed25519|ecdsa_sk|ed25519_sk)\Z")
 _COPY = re.compile(r"(?:~|\.(?:bak|backup|old|orig|save|copy|swp|tmp|\d{1,3}))+\Z")

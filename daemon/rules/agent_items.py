@@ -14,7 +14,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ..core.errors import InvalidRequest, NotFound
-from ..core.system import System
 from ..project.tree import Tree
 from .instruction_files import RuleSet
 from .item_store import ItemDraft, ItemStore, StoredItems, draft_of
@@ -30,16 +29,15 @@ class AgentItems(Struct, frozen=True):
     """All items of a project, sorted by priority level, then by type (rules, references, tools), then by
     precedence.
 
-    `stored` are the keys of items that PutItem put or changed. `server_modes` are the modes set for servers,
-    by name; `tool_modes` those set for single tools, by server and name.
+    `stored` are the keys of items that PutItem put or changed. `modes` are those set for single tools, by
+    server and name, and for servers, with an empty name.
     """
 
     items: tuple[Item, ...] = ()
     warnings: tuple[str, ...] = ()
     stored: frozenset[ItemKey] = frozenset()
     by_key: Mapping[ItemKey, Item] = field(default_factory=dict)
-    server_modes: Mapping[str, IncludeMode] = field(default_factory=dict)
-    tool_modes: Mapping[tuple[str, str], IncludeMode] = field(default_factory=dict)
+    modes: Mapping[tuple[str, str], IncludeMode] = field(default_factory=dict)
 
     def get(self, key: ItemKey) -> Item | None:
         """Return an item, None if there is none (any more)."""
@@ -84,8 +82,7 @@ def merge_items(
         tuple(warnings),
         frozenset(stored.drafts),
         {key_of(item): item for item in items},
-        stored.server_modes,
-        stored.tool_modes,
+        stored.modes,
     )
 
 
@@ -149,8 +146,7 @@ def set_tool_mode(
     of_server = [item for item in known.items if item.type == "tool" and item.server_name == server_name]
     tools = [item.name for item in of_server]
     listed = any(key_of(item) not in known.stored for item in of_server)
-    stored = store.load()
-    if include is not None or not _has_mode(stored, server_name, name):
+    if include is not None or (server_name, name) not in store.load().modes:
         if not tools and server_name not in servers:
             names = {*servers, *(item.server_name for item in known.items if item.type == "tool")}
             raise _unknown(f"no server {server_name!r} is configured.", server_name, names)
@@ -176,15 +172,11 @@ def _changed(own: Item, draft: ItemDraft) -> Item:
 def _with_mode(item: Item, stored: StoredItems) -> Item:
     if item.type != "tool":
         return item
-    own = stored.tool_modes.get((item.server_name, item.name))
+    own = stored.modes.get((item.server_name, item.name))
     if own is None and key_of(item) in stored.drafts:
         own = item.include
-    include = own or stored.server_modes.get(item.server_name, "always")
+    include = own or stored.modes.get((item.server_name, ""), "always")
     return item if include == item.include else replace(item, include=include)
-
-
-def _has_mode(stored: StoredItems, server_name: str, name: str) -> bool:
-    return (server_name, name) in stored.tool_modes if name else server_name in stored.server_modes
 
 
 def _place(item: Item) -> str:
@@ -210,7 +202,7 @@ files."""
 class ProjectInstructions:
     """The instructions of one project. On the event loop only."""
 
-    def __init__(self, rules: RuleSet, system: System) -> None:
+    def __init__(self, rules: RuleSet) -> None:
         self.rules = rules
         self.items = AgentItems()
         """The items of `rules` and of all other sources, as merged last."""
@@ -218,21 +210,11 @@ class ProjectInstructions:
         """Whether instruction files may have changed, whatever their stamps."""
         self.generation = 0
         """Changes with the rules and the items, and when they may have changed."""
-        self._system = system
         self._checked = 0.0
 
     def is_check_due(self, now: float) -> bool:
         """Whether all places where an instruction file could have appeared are due for a check."""
         return now - self._checked >= CHECK_S
-
-    def hold(self, *, due: bool) -> bool:
-        """Whether the rules are up to date: checks the known files, and with `due` all places for new ones.
-
-        Takes a few stats.
-        """
-        if self.stale:
-            return False
-        return self.rules.unchanged(self._system) if due else self.rules.texts_unchanged(self._system)
 
     def checked(self, now: float) -> None:
         """Note that all places were checked and nothing had changed, at this second of the event loop's
@@ -246,8 +228,9 @@ class ProjectInstructions:
 
     def set_rules(self, rules: RuleSet) -> None:
         """Replace the rules by those that were discovered again."""
-        if rules != self.rules:
-            self.rules = rules
+        former, self.rules = self.rules, rules
+        # Whether stamps prove anything is no change.
+        if replace(rules, lasting=former.lasting) != former:
             self.generation += 1
 
     def set_items(self, items: AgentItems) -> None:

@@ -16,12 +16,10 @@ from msgspec.structs import replace
 
 from ..core.confined_folder import (
     MAX_FILES,
-    MAX_TOTAL_BYTES,
     ConfinedFolder,
     ConfinedReader,
     ReadFile,
     RefusedError,
-    digest_now,
 )
 from ..core.globs import anchored_globs, compile_glob, escape_glob, rebase_glob
 from ..core.system import Stamp, System, stamps_hold
@@ -35,21 +33,21 @@ MANAGED_FOLDER = {
 }.get(sys.platform, "/etc/claude-code")
 """The folder of an administrator's instructions for Claude Code."""
 
-MAX_FRONTMATTER_TOTAL = 1024 * 1024
-"""Maximum characters of all frontmatter together; YAML takes about 2 µs for each."""
-MAX_GLOB_TOTAL = 262_144
-"""Maximum characters of all globs with their braces expanded; compiling takes up to 9 µs for each."""
+MAX_COSTLY = 524_288
+"""Maximum characters of all frontmatter and of all globs with their braces expanded, together; parsing takes
+2 µs for each, compiling up to 9."""
 MAX_WARNINGS = 100
 """Maximum number of warnings of one discovery; the others are counted."""
 
 MANAGED, USER, ROOT, LOCAL, NESTED = 100, 200, 300, 350, 400
 """The priority levels, the lowest first: an administrator's rules, the user's, those at the project's root,
 its CLAUDE.local.md, and those in folders below it."""
+_TOO_COSTLY = f"since the frontmatter and globs of all rules exceed {MAX_COSTLY} characters: shorten them"
 _OWNERS: dict[int, Owner] = {MANAGED: "administrator", USER: "user"}
 """Who wrote the files of a level; those of all others are the project's."""
 
 
-class RuleSet(Struct, frozen=True, eq=False):
+class RuleSet(Struct, frozen=True):
     """The rules of a project, and what tells whether they changed.
 
     `items` come in order of precedence: by `priority_level`, then from the root to the nested folders, then
@@ -63,43 +61,17 @@ class RuleSet(Struct, frozen=True, eq=False):
     warnings: tuple[str, ...]
     probes: tuple[tuple[str, Stamp | None], ...]
     sources: frozenset[str]
-    racy: tuple[tuple[str, bytes], ...] = ()
-    """Digests of the probes modified less than `RACY_NS` before they were read: a later change may leave
-    their stamps unchanged."""
     lasting: bool = True
-    """False if something could not be read for a temporary reason (see `System`): no stamp changes when it
-    becomes readable, so the rules must be read again."""
+    """False if something could not be read for a temporary reason (see `System`), or was modified just
+    before: no stamp may tell a change, so the rules must be read again."""
 
     texts: tuple[tuple[str, Stamp | None], ...] = ()
     """The `probes` of `sources`."""
 
-    def __eq__(self, other: object) -> bool:
-        """Tell whether items, warnings, probes and sources are equal; `racy` and `lasting` don't count."""
-        return isinstance(other, RuleSet) and self._content() == other._content()
-
-    def __hash__(self) -> int:
-        return hash(self._content())
-
-    def _content(self) -> tuple[object, ...]:
-        return self.items, self.warnings, self.probes, self.sources
-
-    def unchanged(self, system: System) -> bool:
+    def unchanged(self, system: System, *, texts_only: bool = False) -> bool:
         """Tell whether discovery would give the same rules again for the same names, by a stat for each
-        probe.
-
-        Files in `racy` are read again.
-        """
-        return (
-            self.lasting
-            and stamps_hold(system.lstat, self.probes)
-            and all(digest_now(system, path) == digest for path, digest in self.racy)
-        )
-
-    def texts_unchanged(self, system: System) -> bool:
-        """Tell whether the texts are still those on disk; new files are not noticed."""
-        if not self.lasting or not stamps_hold(system.lstat, self.texts):
-            return False
-        return not self.racy or all(digest_now(system, path) == digest for path, digest in self.racy)
+        probe, or with `texts_only` whether the texts are those on disk."""
+        return self.lasting and stamps_hold(system.lstat, self.texts if texts_only else self.probes)
 
 
 def discover(
@@ -205,7 +177,7 @@ class _Discovery:
         self._importer = Importer(self._reader, home, self.warn)
         self._warnings: dict[str, None] = {}
         self._named: set[str] = set()
-        self._total = self._frontmatter = self._globs = 0
+        self._costly = 0
 
     def rule_set(self, items: tuple[Item, ...]) -> RuleSet:
         """Return the items with the warnings, probes and sources noted meanwhile."""
@@ -219,7 +191,6 @@ class _Discovery:
             tuple(warnings),
             probes,
             sources,
-            tuple(sorted(self._reader.racy.items())),
             lasting=self._reader.lasting,
             texts=tuple(probe for probe in probes if probe[0] in sources),
         )
@@ -236,15 +207,15 @@ class _Discovery:
             paths = self._files(zone, place) if place.suffix else (place.path,)
             place_level = LOCAL if level == ROOT and place.path == "CLAUDE.local.md" else level
             found += [_Found(zone, place, "", path, place_level) for path in paths]
-        return [candidate for candidate in found if self._is_there(candidate)]
+        return [candidate for candidate in found if self.exists(candidate, refused=True)]
 
-    def exists(self, found: _Found) -> bool:
-        """Tell whether an instruction file is there and may be read."""
+    def exists(self, found: _Found, *, refused: bool = False) -> bool:
+        """Tell whether an instruction file is there and may be read, or with `refused` may not."""
         try:
             located = self._reader.locate(found.zone, found.absolute, free=found.zone.trusted)
         except RefusedError:
-            return False
-        return located is not None and located.is_file
+            return refused
+        return located is not None and (refused or located.is_file)
 
     def rule(self, found: _Found) -> _Rule | None:
         """Read an instruction file; `None` if it is absent, empty, or refused with a warning."""
@@ -252,8 +223,8 @@ class _Discovery:
             located = self._reader.locate(found.zone, found.absolute, free=found.zone.trusted)
             if located is None or located.is_folder:
                 return None
-            if self._total > MAX_TOTAL_BYTES:
-                raise RefusedError(f"isn't read, since all rules exceed {MAX_TOTAL_BYTES} bytes: remove some")
+            if self._costly > MAX_COSTLY:
+                raise RefusedError(f"isn't read, {_TOO_COSTLY}")
             read = self._reader.read(located)
         except RefusedError as refused:
             self.warn(found.name, str(refused))
@@ -263,12 +234,6 @@ class _Discovery:
         self._named.add(found.absolute)
         item = self._item(found, located.path, read)
         return None if item is None else _Rule(item, located.path)
-
-    def _is_there(self, found: _Found) -> bool:
-        try:
-            return self._reader.locate(found.zone, found.absolute, free=found.zone.trusted) is not None
-        except RefusedError:
-            return True
 
     def _files(self, zone: ConfinedFolder, place: RulePlace) -> tuple[str, ...]:
         listing = self._reader.files_below(zone, place.path, place.suffix, place.depth)
@@ -284,7 +249,6 @@ class _Discovery:
             line, text = trimmed(lines)
         else:
             line, text = trimmed(prose_lines(front.body))
-        self._total += len(text)
         if not text or "coding-agent" in front.texts("excludeAgent"):
             return None
         include, globs = self._mode(found, front)
@@ -306,15 +270,8 @@ class _Discovery:
     def _front(self, found: _Found, text: str) -> Frontmatter:
         if found.place.dialect == "plain":
             return Frontmatter({}, text, 1, present=False)
-        if self._frontmatter > MAX_FRONTMATTER_TOTAL:
-            self.warn(
-                found.name,
-                f"the frontmatter of all rules exceeds {MAX_FRONTMATTER_TOTAL} characters, "
-                "so this one isn't read: shorten them",
-            )
-            return Frontmatter({}, text, 1, present=False)
         front = split_frontmatter(text)
-        self._frontmatter += len(text) - len(front.body)
+        self._costly += len(text) - len(front.body)
         if front.problem:
             self.warn(found.name, f"its frontmatter is ignored, {front.problem}: mend the YAML")
         return front
@@ -339,15 +296,10 @@ class _Discovery:
     def _usable(self, name: str, patterns: tuple[str, ...]) -> list[str]:
         usable: list[str] = []
         for pattern in patterns:
-            if self._globs > MAX_GLOB_TOTAL:
-                self.warn(
-                    name,
-                    f"the globs of all rules exceed {MAX_GLOB_TOTAL} characters, so some of this file's "
-                    "globs are ignored: shorten them",
-                )
-                break
             try:
-                self._globs += sum(map(len, anchored_globs(pattern)))
+                if self._costly > MAX_COSTLY:
+                    raise ValueError(_TOO_COSTLY)
+                self._costly += sum(map(len, anchored_globs(pattern)))
                 compile_glob(pattern)
             except ValueError as error:
                 self.warn(name, f"one of its globs is ignored: {error}")

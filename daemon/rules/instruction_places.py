@@ -83,13 +83,6 @@ USER_PLACES = (
 MANAGED_PLACES = (RulePlace("CLAUDE.md", imports=True),)
 
 _NESTED_PLACES = tuple(place for place in PROJECT_PLACES if place.nested)
-_NESTED_NAMES = frozenset(place.path for place in _NESTED_PLACES if "/" not in place.path)
-_NESTED_FOLDER = re.compile(
-    r"/\.(?:"
-    + "|".join(sorted({place.path.split("/")[0][1:] for place in _NESTED_PLACES if "/" in place.path}))
-    + ")/"
-)
-"""The folders of the other places, with the dot that they all begin with up front, for a fast search."""
 
 
 def _instruction_path() -> re.Pattern[str]:
@@ -105,12 +98,10 @@ _INSTRUCTION_PATH = _instruction_path()
 def nested_files(names: Iterable[str]) -> Iterator[tuple[str, RulePlace, str]]:
     """Yield the instruction files in subfolders, each with its place and the folder it holds for."""
     for name in names:
-        if name.endswith((".md", ".mdc")) and "/" in name:
-            basename = name[name.rindex("/") + 1 :]
-            if basename in _NESTED_NAMES or ("/." in name and _NESTED_FOLDER.search(name)):
-                nested = _nested_place(name)
-                if nested is not None:
-                    yield name, *nested
+        if name.endswith((".md", ".mdc")) and "/" in name and is_instruction_path(name):
+            nested = _nested_place(name)
+            if nested is not None:
+                yield name, *nested
 
 
 def _nested_place(name: str) -> tuple[RulePlace, str] | None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 import math
 import re
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
@@ -41,39 +41,6 @@ NAMING_WEIGHT = 0.7
 WARM_S = 60.0
 """Maximum seconds of embedding texts in the background; the rest waits for the first search."""
 
-T = TypeVar("T")
-
-
-class Similarities(Protocol):
-    """The similarities of some queries to some documents."""
-
-    @property
-    def rows(self) -> Sequence[Sequence[float]]:
-        """Return a row of cosines for each query."""
-
-    @property
-    def pending(self) -> Sequence[int]:
-        """Return the positions of documents that have no vector yet; their cosines mean nothing."""
-
-
-class TextScoring(Protocol):
-    """Compares texts by meaning."""
-
-    async def score_texts(
-        self, queries: tuple[str, ...], documents: tuple[str, ...], within_s: float
-    ) -> Similarities:
-        """Return the scores; embeds new documents in one batch as far as the time allows.
-
-        Raises `FovealError` with the reason where that can't be done.
-        """
-
-
-class InThread(Protocol):
-    """Runs blocking work in another thread."""
-
-    def __call__(self, work: Callable[[], T], /) -> Awaitable[T]:
-        """Return the result of the work."""
-
 
 class ItemMatches(Struct, frozen=True):
     """The items that a search took and those it considered and left, rules and references before tools, the
@@ -85,11 +52,15 @@ class ItemMatches(Struct, frozen=True):
 
 
 class ItemSearch:
-    """Searches items. On the event loop only; what takes time runs in a thread."""
+    """Searches items, and embeds those of projects in use in the background. On the event loop only; what
+    takes time runs in a thread."""
 
-    def __init__(self, scoring: TextScoring, in_thread: InThread) -> None:
-        self._scoring = scoring
-        self._in_thread = in_thread
+    def __init__(self, semantics: EmbedderClient, work: Work) -> None:
+        self._semantics = semantics
+        self._work = work
+        self._wanted: dict[str, tuple[Item, ...]] = {}
+        """The items being embedded, by the root of their project."""
+        self._warmed: set[str] = set()
 
     async def search(
         self,
@@ -110,18 +81,22 @@ class ItemSearch:
         texts = query_texts(message, history)
         if not wanted or not texts:
             return ItemMatches()
-        batch = await self._in_thread(partial(_batch_of, tuple(wanted)))
+        batch = await self._work.in_builder(partial(_batch_of, tuple(wanted)))
         queries = tuple(dict.fromkeys(query.text for query in texts))
         try:
             async with asyncio.timeout(within_s):
-                scores = await self._scoring.score_texts(queries, batch.documents, within_s * EMBEDDING_SHARE)
+                scores = await self._semantics.score_texts(
+                    queries, batch.documents, within_s * EMBEDDING_SHARE
+                )
         except TimeoutError:
             return ItemMatches(degraded=(f"{_NOT_SEARCHED}: the embedding model didn't answer in time",))
         except FovealError as error:
             return ItemMatches(degraded=(f"{_NOT_SEARCHED}: {error}",))
         rows = dict(zip(queries, scores.rows, strict=True))
         pending = frozenset(scores.pending)
-        scored = await self._in_thread(partial(_scored, batch, texts, rows, pending, profiles, barred or {}))
+        scored = await self._work.in_builder(
+            partial(_scored, batch, texts, rows, pending, profiles, barred or {})
+        )
         taken = tuple(score for score in scored if score.taken)
         considered = tuple(score for score in scored if not score.taken)
         return ItemMatches(taken, considered, _degraded(batch, pending))
@@ -131,22 +106,10 @@ class ItemSearch:
 
         Raises `FovealError` and `TimeoutError`.
         """
-        batch = await self._in_thread(partial(_batch_of, tuple(items)))
+        batch = await self._work.in_builder(partial(_batch_of, tuple(items)))
         async with asyncio.timeout(within_s):
-            scores = await self._scoring.score_texts((), batch.documents, within_s * EMBEDDING_SHARE)
+            scores = await self._semantics.score_texts((), batch.documents, within_s * EMBEDDING_SHARE)
         return len(scores.pending)
-
-
-class WarmItemSearch(ItemSearch):
-    """The daemon's search of items, which embeds the items of projects in use in the background."""
-
-    def __init__(self, semantics: EmbedderClient, work: Work) -> None:
-        super().__init__(semantics, work.in_builder)
-        self._semantics = semantics
-        self._work = work
-        self._wanted: dict[str, tuple[Item, ...]] = {}
-        """The items being embedded, by the root of their project."""
-        self._warmed: set[str] = set()
 
     def warm(self, root: str, items: Iterable[Item]) -> None:
         """Embed the texts of a project's items of mode `agent` in the background, so that its first prompt

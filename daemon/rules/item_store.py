@@ -1,6 +1,6 @@
 """The items that clients put into a project and the modes they set for tools, in one JSON file.
 
-A person may read and edit the file. Unknown fields in it are kept.
+A person may read and edit the file.
 """
 
 from __future__ import annotations
@@ -8,14 +8,16 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, cast, get_args
+from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct, convert, field, to_builtins
+from msgspec.structs import replace
 
-from ..core.errors import InvalidRequest, NewerVersion, StateError, TooLarge, refuse_newer
+from ..core.errors import InvalidRequest, TooLarge
 from ..core.globs import compile_glob
+from ..core.json_file import JsonFile
 from ..core.parameters import read_request
-from ..core.system import Stamp, System, is_racy, stamp_of
+from ..core.system import System
 from .items import IncludeMode, Item, ItemKey, has_harmful, item_key
 
 VERSION = 1
@@ -28,218 +30,128 @@ MAX_FILE_BYTES = 16 * 1024 * 1024
 
 
 class StoredItems(Struct, frozen=True):
-    """What is stored for a project: drafts by key in the order in which they were first put, the
-    default modes of servers by name, and the modes of single tools by server and name."""
+    """What is stored for a project: drafts by key in the order in which they were first put, and the modes
+    of single tools by server and name, those of servers with an empty name."""
 
     drafts: Mapping[ItemKey, ItemDraft] = field(default_factory=dict)
-    server_modes: Mapping[str, IncludeMode] = field(default_factory=dict)
-    tool_modes: Mapping[tuple[str, str], IncludeMode] = field(default_factory=dict)
+    modes: Mapping[tuple[str, str], IncludeMode] = field(default_factory=dict)
 
 
 class ItemStore:
     """The file at `path`, whose folder exists. May be used from several threads; calls may wait for a disk.
 
     Raises `StateError` with the path for a file that can't be read, used or written; such a file is never
-    written over. An unreadable one fails every call until a person mends it or moves it away.
+    written over. An unreadable one fails every call until a person mends it or moves it away. A change that
+    would exceed a limit raises `TooLarge`.
     """
 
     def __init__(self, path: str, system: System) -> None:
         self.path = path
-        self._system = system
         self._lock = threading.Lock()
-        self._stamp: Stamp | None = None
-        self._known: StoredItems | None = None
+        self._file = JsonFile(
+            path,
+            system,
+            version=VERSION,
+            max_bytes=MAX_FILE_BYTES,
+            called=f"The items in {path}",
+            decode=_stored,
+        )
 
     def load(self) -> StoredItems:
-        """Return the stored items; takes one stat while the file is unchanged."""
+        """Return the stored items."""
         with self._lock:
-            if self._known is None or self._stamp is None or self._stamp != self._stamp_now():
-                self._read()
-            assert self._known is not None
-            return self._known
+            return self._file.read() or StoredItems()
 
-    def put(self, draft: ItemDraft) -> bool:
-        """Store a draft, replacing the one with the same key; true if there was none.
+    def put(self, draft: ItemDraft) -> None:
+        """Store a draft, replacing the one with the same key. The mode of a tool replaces a mode that was
+        set before."""
+        tool = draft.key.server_name, draft.key.name
 
-        The mode of a tool replaces a mode that was set before. Raises `TooLarge`.
-        """
-        added = False
-
-        def change(content: dict[str, Any]) -> None:
-            nonlocal added
-            items = content.setdefault("items", [])
-            place = _place(items, draft.key)
-            if added := place is None:
-                if len(items) >= MAX_ITEMS:
-                    raise TooLarge(f"the project has {MAX_ITEMS} items already: delete some first.")
-                items.append(fields_of(draft))
-            else:
-                unknown = {key: value for key, value in items[place].items() if key not in _FIELDS}
-                items[place] = fields_of(draft) | unknown
-            if draft.key.type == "tool":
-                _set_mode(content, draft.key.server_name, draft.key.name, None)
+        def change(stored: StoredItems) -> StoredItems:
+            modes = {key: mode for key, mode in stored.modes.items() if key != tool}
+            return StoredItems({**stored.drafts, draft.key: draft}, modes)
 
         self._change(change)
-        return added
 
     def delete(self, key: ItemKey) -> bool:
         """Delete the draft with a key; false if there was none."""
-        deleted = False
-
-        def change(content: dict[str, Any]) -> None:
-            nonlocal deleted
-            place = _place(content.get("items", []), key)
-            if deleted := place is not None:
-                del content["items"][place]
-
-        self._change(change)
-        return deleted
+        return self._change(
+            lambda stored: replace(
+                stored, drafts={each: draft for each, draft in stored.drafts.items() if each != key}
+            )
+        )
 
     def set_mode(self, server_name: str, name: str, include: IncludeMode | None) -> bool:
         """Set a tool's mode, or a server's default if `name` is empty; None removes the setting.
 
-        Returns whether that changed anything. Raises `TooLarge`, and `InvalidRequest` for `glob`: tools
-        have no patterns.
+        Returns whether that changed anything. Raises `InvalidRequest` for `glob`: tools have no patterns.
         """
         if include == "glob":
             raise InvalidRequest("include can't be glob for a tool: use always, agent or manual.", "include")
-        changed = False
 
-        def change(content: dict[str, Any]) -> None:
-            nonlocal changed
-            changed = _set_mode(content, server_name, name, include)
-
-        self._change(change)
-        return changed
-
-    def _change(self, change: Callable[[dict[str, Any]], None]) -> None:
-        """Read the file, change its content, and replace it unless nothing changed."""
-        with self._lock:
-            content = self._read()
-            before = json.dumps(content)
-            change(content)
-            if json.dumps(content) == before:
-                return
-            stored = _stored(content)
-            data = json.dumps({**content, "version": VERSION}, indent=1, ensure_ascii=False).encode(
-                "utf-8", "replace"
+        def change(stored: StoredItems) -> StoredItems:
+            modes = {key: mode for key, mode in stored.modes.items() if key != (server_name, name)}
+            return replace(
+                stored, modes=modes if include is None else {**modes, (server_name, name): include}
             )
-            if len(data) > MAX_FILE_BYTES:
-                raise TooLarge(f"the project's items would exceed {MAX_FILE_BYTES} bytes: delete some first.")
-            try:
-                self._system.write_atomic(self.path, data + b"\n")
-            except OSError as error:
-                self._stamp = self._known = None
-                raise self._unusable(
-                    f"can't be written: {error.strerror or error}. Nothing changed"
-                ) from error
-            # Without a stamp the file is read again: a write within the same clock tick has the same stamp.
-            self._stamp, self._known = None, stored
 
-    def _read(self) -> dict[str, Any]:
-        """Read and cache the file; returns an empty content if there is none."""
-        self._stamp = self._known = None
-        now = self._system.time_ns()
-        try:
-            data, status = self._system.read(self.path, MAX_FILE_BYTES + 1)
-        except FileNotFoundError:
-            self._known = StoredItems()
-            return {}
-        except OSError as error:
-            raise self._unusable(f"can't be read: {error.strerror or error}") from error
-        if len(data) > MAX_FILE_BYTES:
-            raise self._unusable(f"exceeds {MAX_FILE_BYTES} bytes")
-        try:
-            content = json.loads(data)
-            if not isinstance(content, dict):
-                raise InvalidRequest("it holds no object")
-            version = content.get("version", VERSION)
-            refuse_newer(self.path, version, VERSION)
-            if version != VERSION:
-                raise InvalidRequest(f"it is of version {version!r}, this foveal knows {VERSION}")
-            self._known = _stored(content)
-        except NewerVersion:
-            raise
-        except Exception as error:  # any exception means damage
-            raise self._unusable(f"can't be used ({error})") from error
-        stamp = stamp_of(status)
-        self._stamp = None if is_racy(stamp, now) else stamp
-        return content
+        return self._change(change)
 
-    def _stamp_now(self) -> Stamp | None:
-        try:
-            return stamp_of(self._system.stat(self.path))
-        except OSError:
-            return None
-
-    def _unusable(self, problem: str) -> StateError:
-        return StateError(f"The items in {self.path} {problem}. Mend the file or move it away.")
+    def _change(self, change: Callable[[StoredItems], StoredItems]) -> bool:
+        """Replace the file unless nothing changed; returns whether anything did."""
+        with self._lock:
+            before = self._file.read() or StoredItems()
+            after = change(before)
+            if after == before:
+                return False
+            content = _content_of(after)
+            is_large = len(json.dumps(content, indent=1)) > MAX_FILE_BYTES - 100
+            if is_large or len(after.drafts) > MAX_ITEMS or len(after.modes) > MAX_MODES:
+                raise TooLarge(
+                    f"at most {MAX_ITEMS} items and {MAX_MODES} modes of tools are kept for a project,"
+                    f" in {MAX_FILE_BYTES} bytes: delete some first."
+                )
+            self._file.write(content)
+            return True
 
 
-_FIELDS = frozenset(
-    {"type", "name", "server_name", "include", "description", "text", "globs", "priority_level", "source"}
-)
+class _ServerModes(Struct, omit_defaults=True):
+    """The modes of a server and its tools in the file."""
+
+    default: Literal["always", "agent", "manual"] | None = None
+    tools: dict[str, Literal["always", "agent", "manual"]] = {}
+
+
+class _Content(Struct):
+    """The content of the file."""
+
+    items: tuple[dict[str, Any], ...] = ()
+    tool_modes: dict[str, _ServerModes] = {}
 
 
 def _stored(content: Mapping[str, Any]) -> StoredItems:
-    """Read a file's content. Raises `InvalidRequest` that names the unusable part."""
-    items = content.get("items", [])
-    if not isinstance(items, list) or not all(isinstance(fields, dict) for fields in items):
-        raise InvalidRequest("items must be a list of objects")
-    drafts: dict[ItemKey, ItemDraft] = {}
-    for number, fields in enumerate(items):
-        draft = draft_of(fields, f"items[{number}].")
-        drafts[draft.key] = draft
-    server_modes: dict[str, IncludeMode] = {}
-    tool_modes: dict[tuple[str, str], IncludeMode] = {}
-    modes = content.get("tool_modes", {})
-    if not isinstance(modes, dict) or not all(isinstance(server, dict) for server in modes.values()):
-        raise InvalidRequest("tool_modes must be an object of objects")
-    for server_name, server in modes.items():
-        if "default" in server:
-            server_modes[server_name] = _mode(server["default"], server_name)
-        tools = server.get("tools", {})
-        if not isinstance(tools, dict):
-            raise InvalidRequest(f"tool_modes.{server_name}.tools must be an object")
-        for name, include in tools.items():
-            tool_modes[server_name, name] = _mode(include, f"{server_name}.tools.{name}")
-    if len(drafts) > MAX_ITEMS or len(tool_modes) + len(server_modes) > MAX_MODES:
-        raise TooLarge(f"at most {MAX_ITEMS} items and {MAX_MODES} modes of tools are kept for a project.")
-    return StoredItems(drafts, server_modes, tool_modes)
+    """Read a file's content. Raises an error that names the unusable part."""
+    read = convert(content, _Content)
+    drafts = [draft_of(fields, f"items[{number}].") for number, fields in enumerate(read.items)]
+    modes: dict[tuple[str, str], IncludeMode] = {}
+    for server, each in read.tool_modes.items():
+        modes |= {(server, name): mode for name, mode in each.tools.items()}
+        if each.default is not None:
+            modes[server, ""] = each.default
+    return StoredItems({draft.key: draft for draft in drafts}, modes)
 
 
-def _mode(value: object, place: str) -> IncludeMode:
-    if value not in get_args(IncludeMode) or value == "glob":
-        raise InvalidRequest(f"tool_modes.{place} must be always, agent or manual")
-    return cast("IncludeMode", value)
-
-
-def _place(items: list[dict[str, Any]], key: ItemKey) -> int | None:
-    return next((place for place, fields in enumerate(items) if key_in(fields) == key), None)
-
-
-def _set_mode(content: dict[str, Any], server_name: str, name: str, include: IncludeMode | None) -> bool:
-    """Change a mode in the content and remove empty objects; returns whether anything changed."""
-    modes = content.get("tool_modes", {})
-    server = modes.get(server_name, {})
-    owner, key = (server.get("tools", {}), name) if name else (server, "default")
-    if owner.get(key) == include:
-        return False
-    if include is None:
-        del owner[key]
-    else:
-        owner[key] = include
-    if name:
-        server["tools"] = owner
-    if not server.get("tools", True):
-        del server["tools"]
-    modes[server_name] = server
-    if not server:
-        del modes[server_name]
-    content["tool_modes"] = modes
-    if not modes:
-        del content["tool_modes"]
-    return True
+def _content_of(stored: StoredItems) -> dict[str, object]:
+    """Return what is stored as the file has it."""
+    servers: dict[str, dict[str, Any]] = {}
+    for (server, name), mode in stored.modes.items():
+        of_server = servers.setdefault(server, {})
+        if name:
+            of_server.setdefault("tools", {})[name] = mode
+        else:
+            of_server["default"] = mode
+    items = [to_builtins(draft) for draft in stored.drafts.values()]
+    return {"items": [{**item.pop("key"), **item} for item in items], "tool_modes": servers}
 
 
 MAX_DESCRIPTION_CHARACTERS = 2_048
@@ -253,7 +165,7 @@ LEVELS = (100, 999)
 DEFAULT_LEVEL = 500
 
 
-class ItemDraft(Struct, frozen=True):
+class ItemDraft(Struct, frozen=True, omit_defaults=True):
     """An item as a client or a configuration file gives it, checked. Without a `priority_level` the item
     keeps its own.
 
@@ -361,17 +273,3 @@ def _key(given: _GivenKey, prefix: str) -> ItemKey:
 
 def _wrong(field: str, problem: str) -> InvalidRequest:
     return InvalidRequest(f"{field} {problem}.", field)
-
-
-def fields_of(draft: ItemDraft) -> dict[str, object]:
-    """Return a draft as a map that `draft_of` reads, without empty fields."""
-    fields: dict[str, object] = {"type": draft.key.type, "name": draft.key.name, "include": draft.include}
-    optional = {
-        "server_name": draft.key.server_name,
-        "description": draft.description,
-        "text": draft.text,
-        "globs": list(draft.globs),
-        "priority_level": draft.priority_level,
-        "source": draft.source,
-    }
-    return fields | {name: value for name, value in optional.items() if value not in ("", [], None)}

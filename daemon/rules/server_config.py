@@ -274,13 +274,6 @@ def _section(tables: Mapping[str, object], keys: tuple[str, ...]) -> Mapping[str
     return section
 
 
-def _stamp(system: System, path: str) -> Stamp | None:
-    try:
-        return stamp_of(system.stat(path))
-    except (OSError, ValueError):
-        return None
-
-
 def _toml(text: str) -> Mapping[str, object]:
     if any(line.count(".") > _MAX_DOTS_IN_LINE for line in text.split("\n")):
         raise ValueError(f"more than {_MAX_DOTS_IN_LINE} dots in a line")

@@ -95,22 +95,19 @@ class Items:
 
         `now` is the event loop's time in seconds.
         """
-        known = self._sources.get(project.root)
-        if known is None or known.rules is not project.instructions.rules:
+        known, instructions = self._sources.get(project.root), project.instructions
+        if known is None or known.rules is not instructions.rules or instructions.stale:
             return False
-        servers, due = known.in_use, project.instructions.is_check_due(now)
-        if not servers.settled or not stamps_hold(self._system.stat, servers.stamps):
+        due = instructions.is_check_due(now)
+        if not known.in_use.unchanged(self._system):
             return False
-        rules = known.rules
-        if not due and rules.lasting and not rules.racy:
-            return not project.instructions.stale and stamps_hold(self._system.lstat, rules.texts)
-        if not project.instructions.hold(due=due):
+        if not known.rules.unchanged(self._system, texts_only=not due):
             return False
         if due:
             # Only what holds is noted: a request asks twice, and only the second one reads again.
             if not known.unchanged(self._system, now):
                 return False
-            project.instructions.checked(now)
+            instructions.checked(now)
         return True
 
     async def refresh(self, project: ItemOwner) -> AgentItems:

@@ -23,7 +23,7 @@ from msgspec import Struct, convert, to_builtins
 from msgspec.structs import replace
 
 from ..core.errors import StateError
-from ..core.quarantine import clear_file, quarantine
+from ..core.quarantine import quarantine
 from ..core.system import System
 from .items import Item, has_harmful, one_line
 from .server_config import McpServer
@@ -77,21 +77,15 @@ class ToolLists:
 
         An unusable file counts as none: the tools are listed again.
         """
-        path = self._path(server)
         try:
-            if clear_file(path, self._system):
-                return None
-            data, _ = self._system.read(path, MAX_BYTES + 1)
-            content = json.loads(data) if len(data) <= MAX_BYTES else {}
-            if content["version"] != VERSION:
-                return None  # of another version: the tools are listed again
-            return list_in(content)
+            content = json.loads(self._system.read(self._path(server), MAX_BYTES)[0])
+            return list_in(content) if content["version"] == VERSION else None
         except OSError:
             return None
         except Exception as error:  # noqa: BLE001 - any exception means damage
-            log.warning("the list of tools in %s can't be used (%s): they are listed anew", path, error)
+            log.warning("the list of the tools of %s can't be used (%s): list them anew", server.name, error)
             with suppress(OSError):
-                quarantine(path, self._system)
+                quarantine(self._path(server), self._system)
             return None
 
     def store(self, server: McpServer, found: ToolList) -> ToolList:

@@ -88,7 +88,8 @@ EVERYTHING = Filter()
 def kinds_of(language: str) -> frozenset[str]:
     """Return the kinds of places in files of a language; "" stands for files without a known language."""
     row = LANGUAGES.get(language)
-    written = set(_KIND.findall(row.definitions)) if row is not None else set()
+    found = _KIND.findall(row.definitions) if row is not None else ()
+    written = {kind for kinds in found for kind in kinds.split("|")}
     # `_REFINED` replaces a kind of the query by the kinds that are shown for it, which may be none.
     shown = {kind for one in written for kind in _REFINED.get(one, (one,))}
     headings = ("section",) if not language or language in PROSE_LANGUAGES else ()
@@ -122,7 +123,7 @@ def check_glob(pattern: str) -> None:
                 )
 
 
-_KIND = re.compile(r'#set! kind "(\w+)"')
+_KIND = re.compile(r'#set! kind "([\w|]+)"')
 _REFINED = {
     "function": ("function", "method"),
     "constant": ("constant", "variable"),

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import convert
 
 from ..core.errors import StateError
-from ..core.storage import Database, select_in
+from ..core.storage import Database, Row, select_in
 from .delivered_context import Access, ContextFilter, ContextRow, StoredContext
 from .delivery_tables import data_of, sent_in, text_of, unpacked
 from .request_record import Sent, conversation
@@ -75,26 +75,23 @@ def get_context(database: Database, context_id: str) -> StoredContext | None:
     return StoredContext(row, record["scope"], record["request"], reply, access)
 
 
-_NAMES = ("number", "content", "id", "scope_id", "session_id", "project", "agent_name", "request_id",
-          "first_at", "at", "times", "last_elapsed_ms", "cached", "preview", "access", "previous", "is_same",
-          "text_kept", "summary")  # fmt: skip
 _ROWS = """
-SELECT c.number, content, c.id, scope_id, COALESCE(s.name, X''), c.project, agent_name, request_id, first_at,
-    c.at, times, last_elapsed_ms, cached, preview, access,
-    COALESCE((SELECT p.id FROM contexts p WHERE p.id = c.previous), X''), is_same,
-    COALESCE((SELECT LENGTH(sent) FROM contents WHERE number = content), 0) > 0, summary
+SELECT content, c.id, scope_id, COALESCE(s.name, X'') AS session_id, c.project, agent_name, request_id,
+    first_at, c.at, times, last_elapsed_ms, cached, preview, access, is_same, summary,
+    COALESCE((SELECT p.id FROM contexts p WHERE p.id = c.previous), X'') AS previous,
+    COALESCE((SELECT LENGTH(sent) FROM contents WHERE number = content), 0) > 0 AS text_kept
 FROM contexts c LEFT JOIN sessions s ON s.id = session """
 
 
 def _rows(database: Database, where: str, values: Sequence[object]) -> list[tuple[ContextRow, int]]:
     """Return rows with the numbers of their contents."""
-    found = []
-    for row in database.execute(_ROWS + where, values):
+    found, cursor = [], database.cursor()
+    cursor.row_factory = Row
+    for row in cursor.execute(_ROWS + where, values):
         fields: dict[str, Any] = {
-            name: text_of(value) if isinstance(value, bytes) else value
-            for name, value in zip(_NAMES, row, strict=True)
+            name: text_of(row[name]) if isinstance(row[name], bytes) else row[name]
+            for name in row.keys()  # noqa: SIM118 - iterating a row gives its values
         }
-        del fields["number"]
         content, is_same = fields.pop("content"), fields.pop("is_same")
         fields["same_as"] = fields["previous"] if is_same else ""
         fields |= json.loads(fields.pop("summary"))

@@ -41,7 +41,7 @@ from .session_events import (
     put_transcript,
     used_places,
 )
-from .usage_report import Grouping, UsageFilter, UsageReport, usage_report
+from .usage_report import Grouping, UsageReport, usage_report
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -210,28 +210,17 @@ class Deliveries:
 
     async def usage(self, by: Grouping, project: str | None, since: str, until: str) -> UsageReport:
         """Return the cost and use of contexts. Raises `InvalidRequest` for an unusable time."""
-        wanted = UsageFilter(
-            project,
-            bound_in(since, "since", 0, local=True),
-            bound_in(until, "until", 2**62, local=True),
-        )
-        return await self.read(lambda database: usage_report(database, by, wanted))
+        start = bound_in(since, "since", 0, local=True)
+        end = bound_in(until, "until", 2**62, local=True)
+        return await self.read(lambda database: usage_report(database, by, project, start, end))
 
     # A project
 
-    async def counts_of(self, root: str) -> tuple[int, int, int]:
+    async def counts_of(self, project_root: str) -> tuple[int, int, int]:
         """Return how many requests, contexts and entries of timelines a project has."""
-
-        def count(database: Database) -> tuple[int, int, int]:
-            queries = (
-                "SELECT COUNT(*) FROM requests WHERE project = ?",
-                "SELECT COUNT(*) FROM contexts WHERE project = ?",
-                "SELECT COUNT(*) FROM entries JOIN sessions ON id = session WHERE project = ?",
-            )
-            found = [database.execute(query, (tables.data_of(root),)).fetchone()[0] for query in queries]
-            return found[0], found[1], found[2]
-
-        return await self.read(count)
+        root = tables.data_of(project_root)
+        found = await self.read(lambda database: database.execute(_COUNTS, (root,)).fetchone())
+        return int(found[0]), int(found[1]), int(found[2])
 
     async def forget_project(self, root: str) -> None:
         """Remove all of a project, also from the free space of the file and its log."""
@@ -332,6 +321,12 @@ class Deliveries:
     def _change(self, change: Callable[[Database], T]) -> T:
         with self._file.writing() as database:
             return change(database)
+
+
+_COUNTS = """
+SELECT (SELECT COUNT(*) FROM requests WHERE project = ?1), (SELECT COUNT(*) FROM contexts WHERE project = ?1),
+    (SELECT COUNT(*) FROM entries JOIN sessions ON id = session WHERE project = ?1)
+"""
 
 
 def _put(database: Database, value: Value, context: PackedContext | None) -> None:

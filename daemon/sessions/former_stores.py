@@ -6,15 +6,13 @@ import json
 import lzma
 import os
 import zlib
-from collections.abc import Callable
-from contextlib import closing, suppress
+from collections.abc import Sequence
+from functools import lru_cache
 
 from ..core.errors import StateError
 from ..core.storage import (
     Database,
     DatabaseError,
-    OtherVersion,
-    Row,
     close_database,
     damage_raised,
     may_pass,
@@ -26,20 +24,7 @@ from ..core.storage import (
 )
 from ..core.system import System
 from ..core.times import milliseconds_of, moment_in
-from .delivered_context import ShownPlace
-from .delivery_tables import (
-    FILE,
-    GZIP,
-    SCHEMA,
-    VERSION,
-    data_of,
-    packed,
-    put_content,
-    put_places,
-    put_session,
-    text_of,
-)
-from .session_events import HOOK_MARK
+from .delivery_tables import FILE, GZIP, SCHEMA, VERSION, clean, packed, text_of
 
 REQUESTS, TIMELINE = "requests.sqlite", "timeline.sqlite"
 
@@ -51,19 +36,22 @@ def move_former(folder: str, system: System) -> None:
     Raises `StateError` if the disk refuses; then nothing was changed, and the next start tries again.
     """
     target = os.path.join(folder, FILE)
-    former = [os.path.join(folder, name) for name in (REQUESTS, TIMELINE)]
+    requests, timeline = (os.path.join(folder, name) for name in (REQUESTS, TIMELINE))
     try:
-        if not os.path.exists(target) and any(map(os.path.exists, former)):
+        if not os.path.exists(target) and waits_to_be_moved(folder):
             building = f"{target}.tmp"
             remove_database(building)
-            opened = open_database(building, SCHEMA, VERSION, system)
-            for path, copy in zip(former, (_copy_requests, _copy_timeline), strict=True):
-                _copy(path, opened.database, copy, system)
-            close_database(opened.database, building)
+            database = open_database(building, SCHEMA, VERSION, system).database
+            database.create_function("moment", 1, lambda at: milliseconds_of(moment_in(at)))
+            database.create_function("plain", 1, lambda data: clean(text_of(data)))
+            database.create_function("sent", 2, _sent)
+            _copy(requests, 3, database, _FROM_REQUESTS, system)
+            _copy(timeline, 1, database, _FROM_TIMELINE, system)
+            close_database(database)
             os.replace(building, target)
             remove_database(building)
             system.fsync_folder(folder)
-        for path in former:
+        for path in (requests, timeline):
             remove_database(path)
     except (OSError, DatabaseError) as error:
         raise StateError(
@@ -76,170 +64,117 @@ def waits_to_be_moved(folder: str) -> bool:
     return any(os.path.exists(os.path.join(folder, name)) for name in (REQUESTS, TIMELINE))
 
 
-def _copy(path: str, database: Database, copy: Callable[[Database, Database], None], system: System) -> None:
+def _copy(path: str, version: int, database: Database, statements: Sequence[str], system: System) -> None:
     if not os.path.exists(path):
         return
     try:
-        with damage_raised(), transaction(database), closing(_opened(path)) as former:
-            copy(former, database)
+        with damage_raised():
+            open_reader(path, version).close()
+            database.execute("ATTACH DATABASE ? AS former", (path,))
+            try:
+                with transaction(database):
+                    for statement in statements:
+                        database.execute(statement)
+            finally:
+                database.execute("DETACH DATABASE former")
     except DatabaseError as error:
         if may_pass(error):
             raise
         quarantine_database(path, system)
 
 
-def _opened(path: str) -> Database:
-    versions = {REQUESTS: (3, 2), TIMELINE: (1,)}[os.path.basename(path)]
-    for version in versions[:-1]:
-        with suppress(OtherVersion):
-            return open_reader(path, version, sealed=True)
-    return open_reader(path, versions[-1], sealed=True)
-
-
-def _copy_requests(former: Database, database: Database) -> None:
-    sessions: dict[bytes, int] = {b"": 0}
-    contents: dict[tuple[bytes, bytes], int] = {}
-    texts = _Texts(former, "packs")
-    rows = former.execute(f"SELECT {', '.join((*_REQUEST, *_LISTED))} FROM requests ORDER BY number")  # noqa: S608 - names of ours
-    for number, session, project, request_id, at, pruned, referred, record, *listed in rows:
-        moment, content = milliseconds_of(moment_in(at)), 0
-        if not pruned:
-            content = contents[session, request_id] = put_content(database, moment, texts.of(number), b"")
-        if session not in sessions:
-            sessions[session] = put_session(database, text_of(session), text_of(project))
-        summary = json.dumps(dict(zip(_LISTED, listed, strict=True)))
-        row = sessions[session], request_id, project, moment, content, pruned, referred, summary, record
-        database.execute("INSERT INTO requests VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (number, *row))
-    items = former.execute("SELECT id, project, type, name, server_name FROM items")
-    database.executemany("INSERT INTO items VALUES (?, ?, ?, ?, ?)", items)
-    days = former.execute("SELECT item, include, day, requests, reported, referred FROM item_days")
-    database.executemany("INSERT INTO item_days VALUES (?, ?, ?, ?, ?, ?)", days)
-    if former.execute("PRAGMA user_version").fetchone()[0] >= WITH_CONTEXTS:
-        _copy_contexts(former, database, sessions, contents)
-
-
-def _copy_contexts(
-    former: Database,
-    database: Database,
-    sessions: dict[bytes, int],
-    contents: dict[tuple[bytes, bytes], int],
-) -> None:
-    texts, cursor = _Texts(former, "context_packs"), former.cursor()
-    cursor.row_factory = Row
-    rows = cursor.execute(
-        "SELECT c.*, r.data AS record, a.data AS rights FROM contexts c JOIN context_records r USING (number)"
-        " JOIN context_access a ON a.id = access ORDER BY number"
-    )
-    for row in rows:
-        number, session, at = row["number"], row["session_id"], row["at"] // 1000
-        if session not in sessions:
-            sessions[session] = put_session(database, text_of(session), text_of(row["project"]))
-        content = contents.get((session, row["request_id"]))
-        if content is None:
-            content = put_content(database, at, texts.of(number) if row["packed"] else b"", row["record"])
-        else:
-            update = "UPDATE contents SET record = ?, at = MAX(at, ?) WHERE number = ?"
-            database.execute(update, (row["record"], at, content))
-        summary = {name: _plain(row[name]) for name in _SUMMARY}
-        summary |= {name: bool(row[name]) for name in ("partial", "truncated")}
-        summary["layers"] = {name: row[name] for name in ("anchor", "focus", "horizon")}
-        rights = row["rights"].decode("ascii")
-        database.execute("INSERT OR IGNORE INTO access VALUES (NULL, ?)", (rights,))
-        database.execute(
-            f"INSERT INTO contexts SELECT ?, ?, ?, ?, ?, ?, ?, id{', ?' * 18} FROM access WHERE data = ?",  # noqa: S608 - marks only
-            (number, row["id"], content, row["scope_id"], sessions[session], row["project"],
-             row["agent_name"], row["first_at"] // 1000, at, row["times"], 0, row["last_elapsed_ms"],
-             row["cached"], row["preview"], row["request_id"], row["previous"], row["is_same"],
-             row["digest"], row["tokens"], row["bytes"], row["tokens_before"], "{}", 0, 0,
-             json.dumps(summary), rights),
-        )  # fmt: skip
-    shown = former.execute(
-        "SELECT context, project, path FROM context_paths JOIN context_files f ON f.id = file"
-        " WHERE context IN (SELECT number FROM contexts)"
-    )
-    for number, project, path in shown:
-        put_places(database, number, text_of(project), [ShownPlace(text_of(path))])
-
-
-def _copy_timeline(former: Database, database: Database) -> None:
-    sessions = {0: 0}
-    for number, name, project, host, *use in former.execute(
-        "SELECT id, name, project, host, observed, mined, saved, saved_files FROM sessions"
-    ):
-        sessions[number] = put_session(database, name, project, host)
-        update = "UPDATE sessions SET observed = ?, mined = ?, saved = ?, saved_files = ? WHERE id = ?"
-        database.execute(update, (*use, sessions[number]))
-    entries = former.execute(f"SELECT {', '.join((*_ENTRY, *_TOLD))} FROM entries ORDER BY number")  # noqa: S608 - names of ours
-    for number, session, at, kind, found, context_id, paths, *told in entries:
-        is_late = found.startswith(LATE_MARK)
-        mark = f"{HOOK_MARK}{number}" if is_late or not found else found
-        data = dict(zip(_TOLD, told, strict=True)) | {"paths": json.loads(paths)}
-        data["outcome"] = "too late" if is_late else ""
-        row = sessions.get(session, 0), at, kind, mark, data_of(context_id), json.dumps(data)
-        database.execute("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", (number, *row))
-    turns = former.execute("SELECT context_id, times, shown, used, types FROM turns")
-    for context_id, *counts, types in turns:
-        sums = json.dumps({name: counts[:3] for name, counts in json.loads(types).items()})
-        update = "UPDATE contexts SET turns = ?, shown = ?, used = ?, types = ? WHERE id = ?"
-        database.execute(update, (*counts, sums, data_of(context_id)))
-    places = former.execute(
-        "SELECT context_id, t.project, p.path, l.type, characters, size, edited, read, named"
-        " FROM turns t JOIN places l ON turn = t.number JOIN paths p ON p.id = l.path"
-    )
-    for context_id, project, path, *place in places:
-        file = data_of(path), data_of(project)
-        database.execute("INSERT OR IGNORE INTO files VALUES (NULL, ?, ?)", file)
-        database.execute(
-            "INSERT OR REPLACE INTO places SELECT c.number, f.id, ?, ?, ?, ?, ?, ? FROM contexts c, files f"
-            " WHERE c.id = ? AND f.path = ? AND f.project = ?",
-            (*place, data_of(context_id), *file),
-        )
-
-
-WITH_CONTEXTS = 3
-"""The version of requests.sqlite from which on it has past contexts."""
-
-LATE_MARK = "late:"
-"""The beginning of the mark of an entry whose context came too late."""
-
-_REQUEST = ("number", "session", "project", "id", "at", "pruned", "referred", "record")
-_LISTED = ("message_hash", "tokens", "bytes", "elapsed_ms", "items", "considered", "degraded")
-_SUMMARY = ("prompt", "task_type", "format", "model", "tokens", "tokens_before", "bytes", "max_tokens",
-            "reserve_tokens", "max_bytes", "elapsed_ms", "slices", "dropped", "gaps", "degraded")  # fmt: skip
-_ENTRY = ("number", "session", "at", "kind", "mark", "context_id", "paths")
-_TOLD = ("agent_id", "agent_name", "text", "request_id", "experience_id")
-
-
-def _plain(value: object) -> object:
-    return text_of(value) if isinstance(value, bytes) else value
-
-
-class _Texts:
-    """What was sent, of requests or contexts in the order of their numbers, several packed together."""
-
-    def __init__(self, former: Database, table: str) -> None:
-        self._former = former
-        self._query = f"SELECT last, data FROM {table} WHERE first <= ? ORDER BY first DESC LIMIT 1"  # noqa: S608 - one of two names
-        self._last = 0
-        self._lines: dict[int, bytes] = {}
-
-    def of(self, number: int) -> bytes:
-        """Return what was sent as it is stored now, b"" if it is lost."""
-        if number > self._last:
-            self._last, data = self._former.execute(self._query, (number,)).fetchone() or (0, b"")
-            self._lines = _unpacked(data)
-        try:
-            return packed(json.loads(self._lines[number].decode("utf-8", "surrogatepass")))
-        except Exception:  # noqa: BLE001 - any exception means damage
-            return b""
-
-
-def _unpacked(data: bytes) -> dict[int, bytes]:
-    """Return the lines of a pack by number; none if it is damaged."""
+def _sent(number: int, pack: bytes) -> bytes:
+    """Return what was sent with a request or context of a pack as it is stored now, b"" if it is lost."""
     try:
-        single = data.startswith(b"\x1f\x8b")
-        lines = zlib.decompress(data, GZIP) if single else lzma.decompress(data)
-        pairs = (line.split(b" ", 1) for line in lines.split(b"\n"))
-        return {int(number): line for number, line in pairs}
+        return packed(json.loads(_lines_in(pack)[number].decode("utf-8", "surrogatepass")))
     except Exception:  # noqa: BLE001 - any exception means damage
-        return {}
+        return b""
+
+
+@lru_cache(maxsize=1)
+def _lines_in(pack: bytes) -> dict[int, bytes]:
+    """Return the lines of a pack by number; each is read several times in a row."""
+    is_single = pack.startswith(b"\x1f\x8b")
+    lines = zlib.decompress(pack, GZIP) if is_single else lzma.decompress(pack)
+    return {int(number): line for number, line in (each.split(b" ", 1) for each in lines.split(b"\n"))}
+
+
+_FROM_REQUESTS = (
+    """
+INSERT INTO sessions (name, project, host)
+SELECT session, project, '' FROM (
+    SELECT session, project, number FROM former.requests
+    UNION ALL SELECT session_id, project, 1e12 + number FROM former.contexts)
+WHERE session != X'' GROUP BY session HAVING MIN(number)""",
+    """
+INSERT INTO contents SELECT number, moment(at), sent(number, (
+    SELECT data FROM former.packs WHERE first <= number ORDER BY first DESC LIMIT 1)), X''
+FROM former.requests WHERE pruned = ''""",
+    """
+INSERT INTO requests SELECT number, COALESCE(s.id, 0), r.id, r.project, moment(at),
+    iif(pruned = '', number, 0), pruned, referred, json_object(
+    'message_hash', message_hash, 'tokens', tokens, 'bytes', bytes,
+    'elapsed_ms', elapsed_ms, 'items', items, 'considered', considered, 'degraded', degraded), record
+FROM former.requests r LEFT JOIN sessions s ON s.name = r.session""",
+    "INSERT INTO items SELECT id, project, type, name, server_name FROM former.items",
+    "INSERT INTO item_days SELECT item, include, day, requests, reported, referred FROM former.item_days",
+    """
+CREATE TEMP TABLE linked AS SELECT c.number, r.number AS request,
+    COALESCE(r.number, c.number + (SELECT COALESCE(MAX(number), 0) FROM former.requests)) AS content
+FROM former.contexts c
+LEFT JOIN former.requests r ON r.session = c.session_id AND r.id = c.request_id AND r.pruned = ''""",
+    """
+INSERT INTO contents SELECT content, at / 1000, iif(packed, sent(number, (
+    SELECT p.data FROM former.context_packs p WHERE first <= number ORDER BY first DESC LIMIT 1)), X''),
+    d.data FROM former.contexts JOIN linked USING (number) JOIN former.context_records d USING (number)
+WHERE request IS NULL""",
+    """
+UPDATE contents SET record = d.data, at = MAX(contents.at, c.at / 1000)
+FROM former.contexts c JOIN linked l USING (number) JOIN former.context_records d USING (number)
+WHERE l.request = contents.number""",
+    "INSERT OR IGNORE INTO access SELECT id, CAST(data AS TEXT) FROM former.context_access",
+    """
+INSERT INTO contexts SELECT c.number, c.id, content, scope_id, COALESCE(s.id, 0), c.project, agent_name,
+    access, first_at / 1000, at / 1000, times, 0, last_elapsed_ms, cached, preview, request_id, previous,
+    is_same, digest, tokens, bytes, tokens_before, '{}', 0, 0,
+    json_object('prompt', plain(prompt), 'task_type', plain(task_type), 'format',
+    plain(format), 'model', plain(model), 'tokens', tokens, 'tokens_before', tokens_before,
+    'bytes', bytes, 'max_tokens', max_tokens, 'reserve_tokens', reserve_tokens, 'max_bytes', max_bytes,
+    'elapsed_ms', elapsed_ms, 'partial', json(iif(partial, 'true', 'false')),
+    'truncated', json(iif(truncated, 'true', 'false')),
+    'layers', json_object('anchor', anchor, 'focus', focus, 'horizon', horizon), 'slices', slices,
+    'dropped', dropped, 'gaps', gaps, 'degraded', degraded)
+FROM former.contexts c JOIN linked USING (number) LEFT JOIN sessions s ON s.name = session_id""",
+    "INSERT INTO files SELECT id, path, project FROM former.context_files",
+    """
+INSERT INTO places SELECT context, file, '', 0, 0, NULL, NULL, NULL FROM former.context_paths
+WHERE context IN (SELECT number FROM contexts)""",
+)
+
+_FROM_TIMELINE = (
+    """
+INSERT INTO sessions SELECT NULL, CAST(name AS BLOB), CAST(project AS BLOB), host, observed, mined, saved,
+    saved_files FROM former.sessions WHERE TRUE
+ON CONFLICT (name) DO UPDATE SET project = iif(project = X'', excluded.project, project),
+    host = excluded.host, observed = excluded.observed, mined = excluded.mined, saved = excluded.saved,
+    saved_files = excluded.saved_files""",
+    """
+INSERT INTO entries SELECT e.number, COALESCE(s.id, 0), at, kind,
+    iif(mark = '' OR mark GLOB 'late:*', 'hook:' || e.number, mark), CAST(context_id AS BLOB),
+    json_object('agent_id', agent_id, 'agent_name', agent_name, 'text', text, 'request_id', request_id,
+    'experience_id', experience_id, 'paths', json(paths), 'outcome', iif(mark GLOB 'late:*', 'too late', ''))
+FROM former.entries e LEFT JOIN former.sessions f ON f.id = e.session
+LEFT JOIN sessions s ON s.name = CAST(f.name AS BLOB)""",
+    """
+UPDATE contexts SET turns = t.times, shown = t.shown, used = t.used, types = (
+    SELECT json_group_object(key, json_array(value -> 0, value -> 1, value -> 2)) FROM json_each(t.types))
+FROM former.turns t WHERE contexts.id = CAST(t.context_id AS BLOB)""",
+    """
+INSERT OR IGNORE INTO files SELECT NULL, CAST(path AS BLOB), CAST(project AS BLOB) FROM former.paths""",
+    """
+INSERT OR REPLACE INTO places SELECT c.number, f.id, l.type, l.characters, l.size, l.edited, l.read, l.named
+FROM former.turns t JOIN former.places l ON turn = t.number JOIN former.paths p ON p.id = l.path
+JOIN contexts c ON c.id = CAST(t.context_id AS BLOB)
+JOIN files f ON f.path = CAST(p.path AS BLOB) AND f.project = CAST(t.project AS BLOB)""",
+)
+"""An entry whose context came too late had a mark that began with `late:`."""

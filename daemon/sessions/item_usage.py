@@ -202,21 +202,18 @@ def _is_named(name: str, server: str, text: str, words: frozenset[str]) -> bool:
     if name not in text:  # the usual case, a hundred times faster than the following
         return False
     if _NAME_LIKE.search(name) and len(name) >= MIN_WORD_CHARACTERS:
-        return name in words or _stands_in(re.escape(name), text)
+        # As a whole word, or behind `server__`.
+        whole = rf"(?:(?<![\w/-])|(?<=__)){re.escape(name)}(?![\w/-])"
+        return name in words or re.search(whole, text) is not None
     code = rf"`{re.escape(name)}(?:\(\))?`|(?<!\w){re.escape(name)}\("
     behind = rf"|(?<!\w){re.escape(server)}(?:[./:]|::|__|\s){re.escape(name)}(?!\w)" if server else ""
     return re.search(code + behind, text) is not None
 
 
-def _stands_in(escaped: str, text: str) -> bool:
-    """Tell whether a text has a name as a whole word, or behind `server__`."""
-    return re.search(rf"(?:(?<![\w/-])|(?<=__)){escaped}(?![\w/-])", text) is not None
-
-
 def _own_words(sent: Sent) -> dict[ItemKey, frozenset[str]]:
     """Return the name-like words that only one item has."""
     items = (*sent.references, *sent.rules, *sent.tools)
-    named = {item.key: _name_like(_text(item)) for item in items}
+    named = {item.key: _name_like(item.text[:MAX_CHARACTERS]) for item in items}
     shared = Counter(word for words in named.values() for word in words)
     elsewhere = _elsewhere(sent, items)
     return {
@@ -238,10 +235,6 @@ def _elsewhere(sent: Sent, items: Iterable[ItemPart]) -> frozenset[str]:
 
 _HISTORY = 20
 """Maximum number of earlier messages that are searched."""
-
-
-def _text(item: ItemPart) -> str:
-    return item.text[:MAX_CHARACTERS]
 
 
 def _name_like(text: str) -> frozenset[str]:

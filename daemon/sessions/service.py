@@ -39,7 +39,6 @@ from .session import (
     ItemOutcome,
     Session,
     SessionState,
-    SessionSummary,
     idle,
     is_id,
     observed,
@@ -48,7 +47,7 @@ from .session import (
     with_item,
     without_item,
 )
-from .session_store import SessionStore, StoreStatistics
+from .session_store import SessionList, SessionStore
 
 T = TypeVar("T")
 
@@ -102,14 +101,6 @@ class Sessions:
         self._store = SessionStore(os.path.join(environment.state_dir, FOLDER), system)
         self._seen: OrderedDict[str, _Seen] = OrderedDict()
         self._observed: dict[str, float] = {}
-
-    def take_warnings(self) -> tuple[str, ...]:
-        """Return the store's warnings since the last call."""
-        return self._store.take_warnings()
-
-    def statistics(self) -> StoreStatistics:
-        """Return the counts."""
-        return self._store.statistics()
 
     # Look-ups
 
@@ -171,7 +162,7 @@ class Sessions:
         """Return a session. Raises `NotFound`."""
         return self._cached(await self._work.in_builder(partial(self._store.get, session_id)))
 
-    async def list(self, root: str | None) -> tuple[SessionSummary, ...]:
+    async def list(self, root: str | None) -> SessionList:
         """Return the sessions of a project, or all, the last used first."""
         return await self._work.in_builder(partial(self._store.list, root))
 
@@ -225,7 +216,7 @@ class Sessions:
 
     async def forget_project(self, root: str) -> None:
         """Remove all sessions of a project for good."""
-        for summary in await self.list(root):
+        for summary in (await self.list(root)).sessions:
             await self._work.in_writer(partial(self._store.remove, summary.id))
             self._seen.pop(summary.id, None)
 

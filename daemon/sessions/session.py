@@ -7,8 +7,8 @@ import re
 import secrets
 from collections.abc import Iterable, Mapping
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, convert, field
+from msgspec.structs import asdict, replace
 
 from ..config.item_selection import parse_selection
 from ..core.errors import InvalidRequest, NotFound, TooLarge
@@ -22,14 +22,23 @@ MAX_NOTE_CHARACTERS = 4_000
 MAX_SELECTION_BYTES = 16_384
 
 
-class IncludedItem(Struct, frozen=True):
+class IncludedItem(ItemKey, frozen=True, kw_only=True):
     """An item in a session. `include` says how it came in: `always` by its mode, `manual` by hand.
 
     The current mode counts for items that came in by their mode, whatever it was then.
     """
 
-    key: ItemKey
     include: IncludeMode
+
+    @classmethod
+    def of(cls, key: ItemKey, include: IncludeMode) -> IncludedItem:
+        """Return the item of a key."""
+        return cls(key.type, key.name, key.server_name, include=include)
+
+    @property
+    def key(self) -> ItemKey:
+        """The item's key."""
+        return ItemKey(self.type, self.name, self.server_name)
 
 
 class Session(Struct, frozen=True):
@@ -37,7 +46,7 @@ class Session(Struct, frozen=True):
 
     Times are ISO 8601 UTC with milliseconds and `Z`, empty for never. `items` are in the order of their
     addition; `removed` are items removed by hand, which don't come back by themselves. `context` has no empty
-    set. `extra` has the unknown fields of the record.
+    set.
     """
 
     id: str
@@ -55,12 +64,6 @@ class Session(Struct, frozen=True):
     removed: tuple[ItemKey, ...] = ()
     selection: Mapping[str, object] = field(default_factory=dict)
     revision: int = 0
-    extra: Mapping[str, object] = field(default_factory=dict)
-
-    @property
-    def active(self) -> str:
-        """The time of its last use."""
-        return max(self.created, self.last_observed, self.last_idle)
 
 
 class SessionState(Struct, frozen=True):
@@ -110,7 +113,7 @@ def new_session(
 def with_always(session: Session, always: Iterable[ItemKey]) -> Session:
     """Add the `always` items that the session lacks, unless they were removed by hand."""
     there = {item.key for item in session.items}.union(session.removed)
-    missing = tuple(IncludedItem(key, "always") for key in dict.fromkeys(always) if key not in there)
+    missing = tuple(IncludedItem.of(key, "always") for key in dict.fromkeys(always) if key not in there)
     return _checked_count(replace(session, items=session.items + missing)) if missing else session
 
 
@@ -137,7 +140,7 @@ def with_item(session: Session, key: ItemKey, mode: IncludeMode | None) -> tuple
         raise unknown_item(key)
     changed = replace(
         session,
-        items=(*(item for item in session.items if item.key != key), IncludedItem(key, "manual")),
+        items=(*(item for item in session.items if item.key != key), IncludedItem.of(key, "manual")),
         removed=tuple(removed for removed in session.removed if removed != key),
     )
     return _checked_count(changed), ItemOutcome(True, f"Added the {key}.")
@@ -256,18 +259,16 @@ class SessionSummary(Struct, frozen=True):
 
     id: str
     project_root: str
+    created: str
     name: str
     agent_name: str
-    created: str
     last_observed: str
     last_idle: str
     ended: str
     current_intent: str
+    revision: int
     items: int
     context_items: int
-    revision: int
-    active: str
-    """The time of its last use."""
 
 
 def last_use(summary: SessionSummary, latest: str) -> str:
@@ -278,18 +279,5 @@ def last_use(summary: SessionSummary, latest: str) -> str:
 
 def summary_of(session: Session) -> SessionSummary:
     """Return the summary of a session."""
-    return SessionSummary(
-        session.id,
-        session.project_root,
-        session.name,
-        session.agent_name,
-        session.created,
-        session.last_observed,
-        session.last_idle,
-        session.ended,
-        session.current_intent,
-        len(session.items),
-        sum(len(entries) for entries in session.context.values()),
-        session.revision,
-        session.active,
-    )
+    fields = {**asdict(session), "items": len(session.items)}
+    return convert({**fields, "context_items": sum(map(len, session.context.values()))}, SessionSummary)

@@ -1,20 +1,23 @@
-"""The store of all sessions: one writer for each at a time, a cache, a limit on their number, and
-warnings."""
+"""The store of all sessions: a meta.json each, a limit on their number, and quarantine of damaged ones."""
 
 from __future__ import annotations
 
+import glob
+import json
+import os
+import shutil
 import threading
-from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Mapping
-from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from typing import TypeVar
-from weakref import WeakValueDictionary
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
-from ..core.errors import InvalidRequest, NotFound, StateError
-from ..core.system import Stamp, System, latest_time
+from ..core.errors import InvalidRequest, NewerVersion, NotFound, StateError, TooLarge, refuse_newer
+from ..core.parameters import read_request
+from ..core.quarantine import MARK, clear_file, quarantine
+from ..core.system import Stamp, System, latest_time, stamp_of
 from ..core.times import timestamp_of
 from ..rules.items import ItemKey
 from .session import (
@@ -22,52 +25,54 @@ from .session import (
     SessionSummary,
     checked_id,
     ended,
+    is_id,
     last_use,
     new_id,
     new_session,
     summary_of,
 )
-from .session_files import KeptAside, OthersFolder, SessionFiles, SetAside
 
 T = TypeVar("T")
 
+META_NAME = "meta.json"
+META_VERSION = 1
+"""Raised when a field changes its meaning; a new field doesn't need it."""
+
+MAX_META_BYTES = 16 * 1024 * 1024
+"""Maximum bytes of a meta.json; a session with 5,000 items of long names takes 6 MB."""
+
 MAX_SESSIONS = 2_000
 """Maximum number of sessions: ten a day for more than half a year; a list of them fits a frame."""
-_MAX_WARNINGS = 20
 
 
-class StoreStatistics(Struct, frozen=True):
-    """Counts: known sessions, those cached whole, those put into quarantine or removed since the start."""
+class UnusableSession(NotFound):
+    """A session that exists and can't be used. The text says why and what to do."""
 
-    sessions: int
-    kept: int
-    quarantine: int
-    removed: int
+
+class SessionList(Struct, frozen=True):
+    """The sessions of a project or all, the last used first, and warnings about those that can't be read."""
+
+    sessions: tuple[SessionSummary, ...]
+    warnings: tuple[str, ...]
 
 
 class SessionStore:
     """The sessions on disk, a folder each in `folder`, whose parent exists; only this process writes there.
 
-    Thread-safe; every method blocks for the disk. A returned change is durable. A file edited by hand is read
-    again, a damaged one is put into quarantine with a warning, other files are left alone. Above `max_count`
-    sessions, ended ones are removed first, then the longest unused; a new one stays.
+    Thread-safe; every method blocks for the disk. A returned change is durable. A file edited by hand counts
+    at once, a damaged one is put into quarantine, other files are left alone. Above `max_count` sessions,
+    ended ones are removed first, then the longest unused; a new one stays.
 
     Raises `InvalidRequest` for an invalid id, `NotFound`, `StateError` if the disk refuses.
     """
 
     def __init__(self, folder: str, system: System, *, max_count: int = MAX_SESSIONS) -> None:
-        self._files = SessionFiles(folder, system)
+        self._folder = folder
         self._system = system
         self._max_count = max_count
-        self._memory = threading.Lock()
-        self._pruning = threading.Lock()
-        # A lock exists while a thread holds it or waits for it.
-        self._locks: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
-        self._cache = SessionCache()
-        self._told: dict[str, str] = {}
-        self._warnings: deque[str] = deque(maxlen=_MAX_WARNINGS)
-        self._set_aside = 0
-        self._removed = 0
+        self._lock = threading.RLock()
+        self._summaries: dict[str, tuple[Stamp, SessionSummary]] = {}
+        """The summaries that were listed last, valid for one stamp of their file."""
 
     def now(self) -> str:
         """Return the time in the form of sessions."""
@@ -96,57 +101,62 @@ class SessionStore:
             agent_name=agent_name,
             selection=selection,
         )
-        with self._lock_of(session.id):
-            if self._taken(session.id):
+        path = self._path(session.id)
+        with self._lock:
+            with suppress(NotFound):
+                self._read(session.id)  # a damaged one makes room
+            if os.path.lexists(path):
                 raise InvalidRequest(
                     f"there is a session {session.id!r} already;",
                     "session_id",
                     "call ResumeSession to go on with it, or choose another session_id",
                 )
-            self._files.make(session.id)
+            try:
+                self._system.make_folder(self._folder, os.path.dirname(self._folder))
+                self._system.make_folder(os.path.dirname(path), self._folder)
+            except OSError as error:
+                raise StateError(f"{os.path.dirname(path)} can't be made: {error.strerror}.") from error
             self._write(session)
-        self._prune(session.id)
+            self._prune(session.id)
         return session
 
     def find(self, session_id: str) -> Session | None:
-        """Return a session, or None if none was made with this id.
-
-        Raises `SetAside`, `KeptAside` or `OthersFolder`, all `NotFound`, if an existing one can't be used.
-        """
+        """Return a session, or None if none was made with this id. Raises `UnusableSession` for one that
+        can't be used."""
         try:
             return self.get(session_id)
-        except (SetAside, KeptAside, OthersFolder):
+        except UnusableSession:
             raise
         except NotFound:
             return None
 
     def get(self, session_id: str) -> Session:
-        """Return a session: a stat, and a read if it isn't cached."""
-        checked_id(session_id)
-        stamp = self._files.stamp(session_id)
-        if stamp is None:
-            self._cache.forget(session_id)
-            raise self._files.missing(session_id)
-        if session := self._cache.session(session_id, stamp):
-            return session
-        with self._lock_of(session_id):
-            return self._load(session_id)
+        """Return a session."""
+        with self._lock:
+            return self._read(checked_id(session_id))[0]
 
-    def list(self, project_root: str | None = None) -> tuple[SessionSummary, ...]:
-        """Return the sessions of a project, or all, the last used first.
-
-        An unreadable session is left out, with one warning.
-        """
-        names = self._files.names()
-        known = set(names)
-        found = [summary for name in names if (summary := self._summary(name))]
-        self._cache.keep_only(known)
-        with self._memory:
-            for gone in self._told.keys() - known:
-                del self._told[gone]
-        wanted = (summary for summary in found if project_root in {None, summary.project_root})
+    def list(self, project_root: str | None = None) -> SessionList:
+        """Return the sessions of a project, or all. Only files that changed are read."""
+        found: dict[str, tuple[Stamp, SessionSummary]] = {}
+        warnings = []
+        for session_id in self._names():
+            try:
+                stamp = stamp_of(self._system.lstat(self._path(session_id)))
+                known = self._summaries.get(session_id)
+                if known is None or known[0] != stamp:
+                    with self._lock:
+                        session, stamp = self._read(session_id)
+                    known = stamp, summary_of(session)
+                found[session_id] = known
+            except (UnusableSession, StateError) as error:
+                warnings.append(str(error))
+            except (OSError, NotFound):
+                continue  # no session, or it was removed just now
+        self._summaries = found
         latest = timestamp_of(latest_time(self._system.now()))
-        return tuple(sorted(wanted, key=lambda one: (last_use(one, latest), one.id), reverse=True))
+        wanted = [summary for _, summary in found.values() if project_root in {None, summary.project_root}]
+        wanted.sort(key=lambda one: (last_use(one, latest), one.id), reverse=True)
+        return SessionList(tuple(wanted), tuple(warnings))
 
     def update(self, session_id: str, change: Callable[[Session], Session]) -> Session:
         """Replace a session by the result of `change`, and return that with the next revision.
@@ -157,14 +167,13 @@ class SessionStore:
 
     def apply(self, session_id: str, change: Callable[[Session], tuple[Session, T]]) -> tuple[Session, T]:
         """Update a session with a change that also returns an outcome."""
-        checked_id(session_id)
-        with self._lock_of(session_id):
-            former = self._load(session_id)
+        with self._lock:
+            former = self.get(session_id)
             session, outcome = change(former)
-            if session == former:
-                return former, outcome
-            session = replace(session, id=former.id, created=former.created, revision=former.revision + 1)
-            self._write(session)
+            if session != former:
+                revision = former.revision + 1
+                session = replace(session, id=former.id, created=former.created, revision=revision)
+                self._write(session)
             return session, outcome
 
     def end(self, session_id: str) -> Session:
@@ -173,171 +182,113 @@ class SessionStore:
         return self.update(session_id, lambda session: ended(session, at))
 
     def remove(self, session_id: str) -> None:
-        """Remove a session for good, if it is there."""
-        with self._lock_of(session_id):
-            if self._files.stamp(session_id) is not None:
-                self._files.remove(session_id)
-            self._cache.forget(session_id)
-
-    def take_warnings(self) -> tuple[str, ...]:
-        """Return the latest warnings since the last call."""
-        with self._memory:
-            warnings = tuple(self._warnings)
-            self._warnings.clear()
-            return warnings
-
-    def statistics(self) -> StoreStatistics:
-        """Return the counts."""
-        return StoreStatistics(*self._cache.counts(), self._set_aside, self._removed)
-
-    def _lock_of(self, session_id: str) -> threading.Lock:
-        with self._memory:
-            return self._locks.setdefault(session_id, threading.Lock())
-
-    def _taken(self, session_id: str) -> bool:
+        """Remove a session for good, if it is there, with all that lies beside it."""
+        path = self._path(session_id)
         try:
-            self._load(session_id)
-        except OthersFolder as error:
-            raise InvalidRequest(f"{error} Or choose another session_id.", "session_id") from error
-        except NotFound:
-            return False
-        return True
+            with self._lock, suppress(FileNotFoundError):
+                os.unlink(path)  # first, so that a crash leaves no part of a session
+                shutil.rmtree(os.path.dirname(path))
+        except OSError as error:
+            raise StateError(f"{path} can't be removed: {error.strerror}.") from error
 
-    def _load(self, session_id: str) -> Session:
-        """Return a session, whose lock is held, from the cache if its file is unchanged."""
-        stamp = self._files.stamp(session_id)
-        if stamp is None or (session := self._cache.session(session_id, stamp)) is None:
-            session, stamp = self._read(session_id)
-            self._cache.put(session, stamp)
-        return session
+    def _path(self, session_id: str) -> str:
+        return os.path.join(self._folder, session_id, META_NAME)
+
+    def _names(self) -> tuple[str, ...]:
+        """Return the names of the sessions' folders. Other files are ignored."""
+        try:
+            with self._system.scandir(self._folder) as entries:
+                folders = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+        except FileNotFoundError:
+            return ()
+        except OSError as error:
+            raise StateError(f"The sessions in {self._folder} can't be listed: {error.strerror}.") from error
+        return tuple(name for name in folders if is_id(name))
 
     def _read(self, session_id: str) -> tuple[Session, Stamp]:
-        """Read a session, whose lock is held."""
+        """Read a session, under the lock. A damaged file is put into quarantine, never deleted; one of a
+        newer version stays."""
+        path = self._path(session_id)
         try:
-            return self._files.read(session_id)
-        except SetAside as error:
-            self._cache.forget(session_id)
-            self._warn(session_id, str(error))
-            with self._memory:
-                self._set_aside += 1
+            clear_file(path, self._system)
+            data, status = self._system.read(path, MAX_META_BYTES + 1)
+        except (FileNotFoundError, NotADirectoryError):
+            raise self._missing(session_id) from None
+        except OSError as error:
+            raise StateError(f"{path} can't be read: {error.strerror or error}.") from error
+        try:
+            session = session_in(data, path)
+        except NewerVersion:
             raise
-        except NotFound:
-            self._cache.forget(session_id)
-            raise
+        except Exception as error:  # any exception means damage
+            try:
+                quarantine(path, self._system)
+            except OSError as refused:
+                problem = f"{path} is damaged ({error}), and can't be renamed: {refused.strerror}."
+                raise StateError(problem) from error
+            raise self._missing(session_id, f" ({error})") from error
+        if session.id != session_id:
+            problem = f"{path} is of the session {session.id!r:.130}; rename its folder, or remove it."
+            raise UnusableSession(problem)
+        return session, stamp_of(status)
+
+    def _missing(self, session_id: str, reason: str = "") -> NotFound:
+        """Return the error for a session without a file, which may be in quarantine."""
+        aside = max(glob.glob(f"{glob.escape(self._path(session_id))}{MARK}*"), default="")
+        if aside:
+            return UnusableSession(
+                f"The session {session_id} is lost: its {META_NAME} was damaged and is kept as {aside}"
+                f"{reason}. Mend that and rename it to {META_NAME}, or make a new session."
+            )
+        return NotFound(
+            f"no session {session_id!r:.130}: it was removed as the one longest unused, or never existed.",
+            "Call CreateSession to make it; ListSessions names those that there are.",
+        )
 
     def _write(self, session: Session) -> None:
-        self._cache.put(session, self._files.write(session))
-
-    def _summary(self, session_id: str) -> SessionSummary | None:
-        """Return a session's summary with one stat, or a read if it changed; None if it can't be read."""
+        """Replace a session's file, durably; its folder must exist. Raises `TooLarge`."""
+        data, path = bytes_of(session), self._path(session.id)
+        if len(data) > MAX_META_BYTES:
+            raise TooLarge(f"the session {session.id} would take more than {MAX_META_BYTES:,} bytes.")
         try:
-            stamp = self._files.stamp(session_id)
-            if stamp is None:
-                return None
-            if summary := self._cache.summary(session_id, stamp):
-                return summary
-            with self._lock_of(session_id):
-                return self._cache.put_summary(*self._read(session_id))
-        except (OthersFolder, SetAside, StateError) as error:
-            self._warn(session_id, str(error))
-            return None
-        except NotFound:
-            return None  # it was removed just now, or put into quarantine with a warning
+            self._system.write_atomic(path, data)
+        except OSError as error:
+            problem = f"{path} can't be written: {error.strerror}. Mend that, then try again."
+            raise StateError(problem) from error
 
     def _prune(self, keep: str) -> None:
         """Remove the sessions above the number: the ended ones first, then those longest unused."""
-        with self._pruning:
-            if len(self._files.names()) <= self._max_count:
-                return
-            others = [summary for summary in self.list() if summary.id != keep]
-            latest = timestamp_of(latest_time(self._system.now()))
-            others.sort(key=lambda one: (not one.ended, last_use(one, latest), one.id))
-            for summary in others[: max(0, len(others) + 1 - self._max_count)]:
-                self._remove(summary)
-
-    def _remove(self, summary: SessionSummary) -> None:
-        lock = self._lock_of(summary.id)
-        if not lock.acquire(blocking=False):
-            return  # it is in use, so not the longest unused any more
-        try:
-            if self._load(summary.id).revision == summary.revision:
-                self._files.remove(summary.id)
-                self._cache.forget(summary.id)
-                self._removed += 1
-        except (NotFound, StateError) as error:
-            # The new session was made; failing to remove an old one is only a warning.
-            self._warn(summary.id, str(error))
-        finally:
-            lock.release()
-
-    def _warn(self, session_id: str, text: str) -> None:
-        """Keep a warning unless it was the last one about this session, which each list repeats."""
-        with self._memory:
-            if self._told.get(session_id) != text:
-                self._told[session_id] = text
-                self._warnings.append(text)
+        if len(self._names()) <= self._max_count:
+            return
+        latest = timestamp_of(latest_time(self._system.now()))
+        others = [summary for summary in self.list().sessions if summary.id != keep]
+        others.sort(key=lambda one: (not one.ended, last_use(one, latest), one.id))
+        for summary in others[: max(0, len(others) + 1 - self._max_count)]:
+            self.remove(summary.id)
 
 
-MAX_WHOLE = 64
-"""Maximum number of sessions cached whole, the others as summaries."""
+def bytes_of(session: Session) -> bytes:
+    """Return a session as JSON for text editors.
 
-
-class SessionCache:
-    """The last used sessions, and summaries of all, valid for one stamp of their file.
-
-    Thread-safe; callers of `put` hold the session's lock.
+    Half surrogates, which an edited file may have, are written as they were read.
     """
+    fields = {"version": META_VERSION, **to_builtins(session)}
+    return json.dumps(fields, indent=1, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._whole: OrderedDict[str, tuple[Stamp, Session]] = OrderedDict()
-        self._summaries: dict[str, tuple[Stamp, SessionSummary]] = {}
 
-    def session(self, session_id: str, stamp: Stamp) -> Session | None:
-        """Return a session if it is cached for this stamp of its file."""
-        with self._lock:
-            kept = self._whole.get(session_id)
-            if kept is None or kept[0] != stamp:
-                return None
-            self._whole.move_to_end(session_id)
-            return kept[1]
+def session_in(data: bytes, name: str = META_NAME) -> Session:
+    """Read a session from a file of a name. Checks types but no limits, since a person may have edited it.
 
-    def summary(self, session_id: str, stamp: Stamp) -> SessionSummary | None:
-        """Return a summary if it is cached for this stamp of the file."""
-        with self._lock:
-            kept = self._summaries.get(session_id)
-            return kept[1] if kept is not None and kept[0] == stamp else None
-
-    def put(self, session: Session, stamp: Stamp) -> None:
-        """Cache a session whole, dropping the longest unused."""
-        with self._lock:
-            self._whole[session.id] = stamp, session
-            self._whole.move_to_end(session.id)
-            self._summaries[session.id] = stamp, summary_of(session)
-            if len(self._whole) > MAX_WHOLE:
-                self._whole.popitem(last=False)
-
-    def put_summary(self, session: Session, stamp: Stamp) -> SessionSummary:
-        """Cache only the summary, for a list: whole sessions would drop those in use."""
-        summary = summary_of(session)
-        with self._lock:
-            self._summaries[session.id] = stamp, summary
-        return summary
-
-    def forget(self, session_id: str) -> None:
-        """Drop a session from the cache."""
-        with self._lock:
-            self._whole.pop(session_id, None)
-            self._summaries.pop(session_id, None)
-
-    def keep_only(self, session_ids: AbstractSet[str]) -> None:
-        """Drop all sessions but these."""
-        with self._lock:
-            for gone in self._summaries.keys() - session_ids:
-                del self._summaries[gone]
-                self._whole.pop(gone, None)
-
-    def counts(self) -> tuple[int, int]:
-        """Return the number of known sessions, and of those cached whole."""
-        with self._lock:
-            return len(self._summaries), len(self._whole)
+    Raises any error for damage; `NewerVersion`.
+    """
+    if len(data) > MAX_META_BYTES:
+        raise ValueError(f"it is larger than {MAX_META_BYTES:,} bytes")
+    fields = json.loads(data)
+    if not isinstance(fields, dict) or type(fields.get("version")) is not int:
+        raise ValueError("it is no JSON object with a version")
+    refuse_newer(name, fields["version"], META_VERSION)
+    selection = fields.get("selection") or {}
+    if not isinstance(selection, dict):
+        selection = {"preset": selection}  # an unusable setting must not cost the session
+    session = read_request(Session, {**fields, "selection": selection})
+    return replace(session, context={name: entries for name, entries in session.context.items() if entries})

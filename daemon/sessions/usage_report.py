@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -21,20 +19,6 @@ ROWS_MAX = 1_000
 NEVER_USED_MAX = 100
 NEVER_USED_SHOWN = 5
 """Minimum number of turns that showed a file before it counts as never used."""
-
-
-class UsageFilter(Struct, frozen=True):
-    """The turns that are counted: of a project, None for all, in a time."""
-
-    project: str | None
-    since: int
-    until: int
-
-    @property
-    def values(self) -> dict[str, object]:
-        """The parameters of the queries."""
-        project = None if self.project is None else data_of(self.project)
-        return {"project": project, "since": self.since, "until": self.until}
 
 
 class UsageCounts(Struct):
@@ -71,27 +55,28 @@ class UsageReport(Struct, frozen=True):
     saved_basis: str
 
 
-def usage_report(database: Database, by: Grouping, wanted: UsageFilter) -> UsageReport:
-    """Count the turns that a filter takes."""
-    rows = _by_type(database, wanted) if by == "type" else _grouped(database, _KEYS[by], wanted)
-    total = _total(_grouped(database, _KEYS["project"], wanted) if by == "type" else rows)
-    (total.sessions,) = database.execute(_query(_SESSIONS), wanted.values).fetchone()
+def usage_report(
+    database: Database, by: Grouping, project: str | None, since: int, until: int
+) -> UsageReport:
+    """Count the turns of a project, None for all, in a time."""
+    root = None if project is None else data_of(project)
+    bounds: dict[str, object] = {"least": NEVER_USED_SHOWN, "limit": NEVER_USED_MAX}
+    wanted = {"project": root, "since": since, "until": until, **bounds}
+    rows = _rows(database, by, wanted)
+    total = _total(_rows(database, "project", wanted) if by == "type" else rows)
+    (total.sessions,) = database.execute(_query(_SESSIONS), wanted).fetchone()
     if by == "day":
         rows.sort(key=lambda row: row.key)
         rows = rows[-ROWS_MAX:]
     else:
         rows.sort(key=lambda row: (-row.tokens, row.key))
         rows = rows[:ROWS_MAX]
-    if by not in {"project", "session"}:
-        for row in rows:
-            row.project = ""
     if by == "session":
         for row in rows:
             row.name = first_prompt(database, row.key)
-    bounds = {"least": NEVER_USED_SHOWN, "limit": NEVER_USED_MAX}
-    never = database.execute(_query(_NEVER_USED), {**wanted.values, **bounds})
+    never = database.execute(_query(_NEVER_USED), wanted)
     unused = tuple(Unused(text_of(path), text_of(project), shown) for path, project, shown in never)
-    saved = database.execute(_query(_SAVED), wanted.values).fetchone()
+    saved = database.execute(_query(_SAVED), wanted).fetchone()
     return UsageReport(tuple(rows), total, unused, saved[0], _basis(saved[1]))
 
 
@@ -145,14 +130,18 @@ FROM contexts c LEFT JOIN sessions s ON s.id = session WHERE {wanted} GROUP BY 1
 
 _SESSIONS = "SELECT COUNT(DISTINCT NULLIF(session, 0)) FROM contexts c WHERE {wanted}"
 
-_TYPES = "SELECT session, turns, types FROM contexts c WHERE {wanted}"
-
 _PLACES = "places JOIN contexts c ON c.number = context JOIN sessions s ON s.id = session"
 
-_TYPE_PLACES = """
-SELECT type, COUNT(*), COUNT(COALESCE(edited, read, named)) FROM {places}
-WHERE {wanted} AND type != '' AND observed GROUP BY type
+_TYPES = """
+SELECT t.key, X'', SUM(turns), SUM(turns * (value ->> 0)), SUM(turns * (value ->> 2)),
+    SUM(turns * MAX(value ->> 1, value ->> 0)), COUNT(DISTINCT NULLIF(session, 0)),
+    COALESCE(places_shown, 0), COALESCE(places_used, 0)
+FROM contexts c JOIN json_each(types) t LEFT JOIN (
+    SELECT type, COUNT(*) AS places_shown, COUNT(COALESCE(edited, read, named)) AS places_used FROM {places}
+    WHERE {wanted} AND observed GROUP BY type) p ON p.type = t.key
+WHERE {wanted} GROUP BY t.key
 """
+"""A turn counts for each type of its slices."""
 
 _NEVER_USED = """
 SELECT path, f.project, COUNT(*) AS total FROM {places} JOIN files f ON f.id = file
@@ -174,30 +163,11 @@ def _query(query: str, key: str = "") -> str:
     return query.replace("{wanted}", _WANTED).replace("{places}", _PLACES).replace("{key}", key)
 
 
-def _grouped(database: Database, key: str, wanted: UsageFilter) -> list[UsageCounts]:
+def _rows(database: Database, by: Grouping, wanted: Mapping[str, object]) -> list[UsageCounts]:
+    query = _query(_TYPES) if by == "type" else _query(_TURNS, _KEYS[by])
+    has_project = by in {"project", "session"}
     found = []
-    for name, project, *counts in database.execute(_query(_TURNS, key), wanted.values):
+    for name, project, *counts in database.execute(query, wanted):
         label = text_of(name) if isinstance(name, bytes) else name
-        found.append(UsageCounts(label, text_of(project), *counts))
+        found.append(UsageCounts(label, text_of(project) if has_project else "", *counts))
     return found
-
-
-def _by_type(database: Database, wanted: UsageFilter) -> list[UsageCounts]:
-    """Count turns by the types of their slices; a turn counts for each of its types."""
-    found: dict[str, UsageCounts] = {}
-    sessions: defaultdict[str, set[int]] = defaultdict(set)
-    for session, turns, types in database.execute(_query(_TYPES), wanted.values):
-        for name, (tokens, tokens_before, size) in json.loads(types).items():
-            row = found.setdefault(name, UsageCounts(name))
-            row.turns += turns
-            row.tokens += turns * tokens
-            row.tokens_before += turns * max(tokens_before, tokens)
-            row.bytes += turns * size
-            if session:
-                sessions[name].add(session)
-    for name, shown, used in database.execute(_query(_TYPE_PLACES), wanted.values):
-        if name in found:
-            found[name].places_shown, found[name].places_used = shown, used
-    for name, row in found.items():
-        row.sessions = len(sessions[name])
-    return list(found.values())

@@ -142,7 +142,7 @@ class CursorStore:
             with damage_raised():
                 yield database
         finally:
-            close_database(database, self._path)
+            close_database(database)
 
 
 def _key(path: str) -> str:

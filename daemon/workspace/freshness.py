@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 from ..core.errors import FovealError
-from ..core.work import Deadline, Work
+from ..core.work import Deadline, SharedWork, Work
 from ..index.messages import RefreshFiles
 from ..project.tree import Tree
 from .indexer_client import IndexerClient
@@ -47,9 +49,11 @@ class TreeFreshness:
     """Waits for the indexer before an answer, within a deadline; after it, answers use the current index."""
 
     def __init__(self, work: Work, indexing: IndexerClient) -> None:
-        self._work = work
         self._indexing = indexing
-        self._syncs: dict[Project, list[asyncio.Future[Tree | None]]] = {}
+        self._rounds = SharedWork[tuple[Project, int], Tree | None](work)
+        self._begun: WeakKeyDictionary[Project, int] = WeakKeyDictionary()
+        """The number of the comparison of each tree that began last."""
+        self._turns: WeakKeyDictionary[Project, asyncio.Lock] = WeakKeyDictionary()
 
     async def wait_named(self, project: Project, deadline: Deadline) -> None:
         """Wait until a new project's names are known."""
@@ -93,35 +97,15 @@ class TreeFreshness:
 
     async def _shared_sync(self, project: Project) -> Tree | None:
         """Join the next comparison of the tree; one that began before the request may miss changes."""
-        waiting = self._syncs.get(project)
-        future: asyncio.Future[Tree | None] = asyncio.get_running_loop().create_future()
-        if waiting is None:
-            self._syncs[project] = []
-            self._work.start_background(self._sync_rounds(project, future), f"sync {project.root}")
-        else:
-            waiting.append(future)
-        return await future
+        number = self._begun.get(project, 0) + 1
+        begin = partial(self._sync_round, project, number)
+        return await self._rounds.run((project, number), begin, f"sync {project.root}")
 
-    async def _sync_rounds(self, project: Project, first: asyncio.Future[Tree | None]) -> None:
-        """Sync for one request, then once for all requests that arrived meanwhile, until none arrives."""
-        waiters = [first]
-        try:
-            while waiters:
-                try:
-                    tree = await self._indexing.sync(project)
-                except FovealError as error:
-                    for waiter in waiters:
-                        if not waiter.done():
-                            waiter.set_exception(error)
-                else:
-                    for waiter in waiters:
-                        if not waiter.done():
-                            waiter.set_result(tree)
-                waiters, self._syncs[project] = self._syncs[project], []
-        finally:  # no request may wait any longer, even after an error
-            for waiter in (*waiters, *self._syncs.pop(project)):
-                if not waiter.done():
-                    waiter.set_result(None)
+    async def _sync_round(self, project: Project, number: int) -> Tree | None:
+        """Sync once for all requests that arrived while the round before was running."""
+        async with self._turns.setdefault(project, asyncio.Lock()):
+            self._begun[project] = number
+            return await self._indexing.sync(project)
 
 
 def before_search(deadline: Deadline) -> Deadline:

@@ -136,7 +136,7 @@ class Project:
         self.tree = loaded.tree
         self.pool = pool
         self.settings = ProjectSettings(root, loaded.settings, loaded.config_stamp, system)
-        self.instructions = ProjectInstructions(loaded.rules, system)
+        self.instructions = ProjectInstructions(loaded.rules)
         self.metadata = KnownMetadata(system)
         self.index_state = IndexState(loaded.tree)
         self.index = IndexView(folder, self._hear_damage)
@@ -152,8 +152,6 @@ class Project:
         self._loop = asyncio.get_running_loop()
         self._clock = os.path.basename(folder).rpartition("-")[2]
         self._links_generation = 0
-        self._index_generation = 0
-        """Number of times that the index was reopened."""
         self._compressed_generation = 0
 
     @property
@@ -251,7 +249,6 @@ class Project:
             self.tree = tree.after(self.tree)
             self.set_activity(activity)
             self._links_generation += 1
-        self._index_generation += 1
         self.index.renew()
 
     def set_activity(self, activity: tuple[Activity, ...]) -> None:

@@ -63,7 +63,7 @@ def test_a_session_has_no_entry_that_names_what_is_hidden() -> None:
         current_intent="mend secret/a.py",
         env_hint=f"with {TOKEN}",
         context={"files": ("/p/secret/a b.py", "/p/b.py"), "notes": ("see secret/a.py", "read")},
-        items=(IncludedItem(key, "always"), IncludedItem(other, "manual")),
+        items=(IncludedItem.of(key, "always"), IncludedItem.of(other, "manual")),
         removed=(key,),
     )
     left = visible_session(POLICY, session, frozenset({key}))

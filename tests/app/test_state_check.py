@@ -126,7 +126,6 @@ def test_index_with_a_bad_row_or_key_is_repaired(tmp_path: Path) -> None:
     for statement in (
         "INSERT INTO files VALUES (1, CAST(x'ff' AS TEXT), 1, 1, 1, 1, x'', '', '', 0, 0, 0, x'')",
         "UPDATE meta SET value = 'many' WHERE key = 'generation'",
-        "ALTER TABLE links RENAME COLUMN kind TO kinds",
     ):
         folder = tmp_path / "projects/p"
         Store(str(folder), System()).close()

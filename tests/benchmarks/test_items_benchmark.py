@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from foveal.benchmarks.items.labelled import read_items, read_queries
-from foveal.benchmarks.items.measures import Taken, quantiles, recall_at, taken
+from foveal.benchmarks.items.measures import recall_at
 from foveal.daemon.rules.items import ItemKey, item_key
 
 
@@ -40,13 +40,3 @@ def test_the_labelled_set_is_whole() -> None:
 )
 def test_recall(ranked: str, wanted: str, expected: float) -> None:
     assert recall_at(keys(ranked), keys(wanted)) == expected
-
-
-def test_what_was_taken() -> None:
-    pairs = [("ab", "a"), ("c", "cd"), ("ef", ""), ("", "")]
-    assert taken((keys(a), keys(b)) for a, b in pairs) == Taken(0.4, 2 / 3, 1.25, 1.0)
-    assert taken([(keys(""), keys(""))]) == Taken(1.0, 1.0, 0.0, 0.0)
-
-
-def test_quantiles_are_samples() -> None:
-    assert quantiles([3, 1, 2, 4], [0, 0.25, 0.5, 1]) == [1, 2, 3, 4]

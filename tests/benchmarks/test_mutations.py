@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 from foveal.benchmarks.mutations.__main__ import attempts
@@ -104,9 +103,3 @@ def test_each_change_has_a_date_of_its_own(tree: Tree) -> None:
             seconds.append(int((tree.root / "sums.py").stat().st_mtime))
         seconds.append(int((tree.root / "sums.py").stat().st_mtime))
     assert len(set(seconds)) == 6
-
-
-def test_a_copy_has_what_git_knows_and_its_own_interpreter(tree: Tree) -> None:
-    copied = {path.relative_to(tree.root).parts[0] for path in Path(tree.root).iterdir()}
-    assert copied >= {".src", ".venv", "__init__.py", "sums.py", "tests"}
-    assert ".git" not in copied

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from foveal.benchmarks.needed.judge import File, Shown, judge, shows, shows_body
-from foveal.benchmarks.needed.measuring import BM25, DEFINITIONS, HITS, OURS, Options, measure
-from foveal.benchmarks.needed.projects import CodeBase, definitions, provide
+from foveal.benchmarks.needed.measuring import OURS
+from foveal.benchmarks.needed.projects import CodeBase, provide
 from foveal.benchmarks.needed.scoring import score
 from foveal.benchmarks.needed.tasks import Place, Task, mine, read_tasks, write_tasks
 
@@ -34,48 +33,6 @@ def vat(amount):
     return math.floor(total)
 '''
 PATH = "shop/tax.py"
-PATHS = {PATH, "shop/basket.py", "README.md", "Makefile"}
-FILE = File(SOURCE.split("\n"), definitions(PATH, SOURCE.encode()))
-
-
-def look(text: str) -> Shown:
-    return judge(text, {PATH: FILE}, PATHS).get(PATH, Shown())
-
-
-def seen(text: str) -> list[str]:
-    """Return the definitions that a text shows."""
-    shown = look(text)
-    return [one.name for one in FILE.symbols if shows(shown, FILE, one.name)]
-
-
-def fenced(body: str, heading: str = f"`{PATH}` (19 lines)") -> str:
-    return (
-        f"# PROJECT CONTEXT\n\n## Focus Area\n\n### {heading}\n\n```python\n{body}\n```\n\n### `README.md`\n"
-    )
-
-
-def test_a_whole_file_shows_all_of_it() -> None:
-    assert seen(fenced(SOURCE)) == ["Tax", "Tax.of", "vat"]
-    assert seen(fenced(SOURCE.partition("@cached")[0])) == ["Tax", "Tax.of"]
-    # The heading of another file ends it, a file in a fence may hold what looks like one.
-    assert seen(f"### `README.md`\n\n````\n### `{PATH}`\n{SOURCE}\n````\n") == []
-
-
-def test_numbered_rows_show_the_lines_of_their_numbers() -> None:
-    assert seen(fenced(" 5  class Tax:\n17  def vat(amount)")) == ["Tax", "vat"]
-    assert look(fenced(" 5  class Tax:\n17  def vat(amount)")).lines == {5, 17}
-    # A signature on one line, one under the number of its decorator, one whose number is another's.
-    assert seen(fenced(" 8      def of(self, amount)")) == ["Tax.of"]
-    assert seen(fenced("16  def vat(amount)\n        # Return")) == ["vat"]
-    assert seen(fenced(" 2  def vat(amount)")) == ["vat"]  # within the reach of decorators
-    assert seen(fenced("19  def vat(amount)")) == []
-
-
-def test_a_definition_counts_by_half_of_its_lines() -> None:
-    assert seen(fenced("18      total = Tax().of(amount)\n19      return math.floor(total)")) == ["vat"]
-    assert seen(fenced("19      return math.floor(total)")) == []
-    assert shows_body(look(fenced(SOURCE)), FILE, "vat")
-    assert not shows_body(look(fenced("17  def vat(amount)")), FILE, "vat")
 
 
 @pytest.fixture
@@ -133,14 +90,3 @@ def test_a_score_counts_what_is_shown(shop: tuple[CodeBase, list[Task]]) -> None
         score(code, task, OURS, 10, text)
     nothing = score(code, task, OURS, 100, "")
     assert (nothing.lines, nothing.pure) == (0, None)
-
-
-def test_the_real_daemon_is_measured_beside_baselines(
-    shop: tuple[CodeBase, list[Task]], tmp_path: Path
-) -> None:
-    code, tasks = shop
-    options = Options(tmp_path / "state", budgets=(1_000,))
-    found = measure([code], tasks, options)
-    assert [one.system for one in found.scores] == [OURS, HITS, DEFINITIONS, BM25]
-    assert all(one.lines >= 0.5 for one in found.scores[2:])
-    assert measure([code], tasks, options).scores == found.scores  # the baselines are kept

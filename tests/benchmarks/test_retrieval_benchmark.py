@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from foveal.benchmarks.retrieval.indexing import index
 from foveal.benchmarks.retrieval.judged import (
     Judged,
     Project,
     chosen,
     read_written,
 )
-from foveal.benchmarks.retrieval.measures import MAIN
-from foveal.benchmarks.retrieval.ripgrep import Ripgrep, words
-from foveal.benchmarks.retrieval.running import Options, run
-from foveal.benchmarks.retrieval.variants import (
-    RECIPE,
-)
-from foveal.daemon.index.store import Reader
-
-from tests.conftest import need_tool
 
 FILES = {
     "shop/tax.py": "def vat_of(amount):\n    return amount * 19 / 100\n",
@@ -51,42 +39,6 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Project:
         (root / path).parent.mkdir(exist_ok=True)
         (root / path).write_text(text)
     return Project("trees", "shop", root, QUESTIONS)
-
-
-@pytest.fixture(scope="module")
-def folder(shop: Project, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("index")
-    figures = index(str(shop.root), str(made))
-    assert (figures.files, figures.chunks >= 4, figures.peak_mb > 10) == (4, True, True)
-    return made
-
-
-def test_a_run_scores_the_product_and_the_baselines(shop: Project, tmp_path: Path) -> None:
-    options = Options(tmp_path, vectors=False)
-    results = run([shop], options)
-    assert results.scores[RECIPE][QUESTIONS[1].id][MAIN] == 1
-    assert "dense, no boosts" not in results.scores
-    assert results.notes
-    assert results.baselines == ("ripgrep", "bm25s, chunks", "bm25s, files")
-    assert {question.split for question in results.questions.values()} == {"tune", "held_out"}
-    (cost,) = results.costs
-    assert (cost.files, cost.embedded, cost.vectors_mb) == (4, 0, 0)
-    assert cost.index_s > 0
-    assert cost.sqlite_mb > 0
-    # Again, from what was kept.
-    again = run([shop], options)
-    assert again.scores == results.scores
-    assert again.costs[0].index_s == cost.index_s
-
-
-def test_ripgrep_ranks_by_different_words_then_by_count(shop: Project, folder: Path) -> None:
-    need_tool("rg")
-    assert words("Where is the vat_of in a Basket?") == {"vat_of", "basket"}
-    reader = Reader(str(folder))
-    found = Ripgrep().rank(shop, reader).rankings
-    reader.close()
-    assert found[0] == ["shop/basket.py", "tests/test_tax.py", "shop/tax.py"]
-    assert found[1] == ["docs/shipping.md"]
 
 
 def test_written_questions_are_judged_in_their_corpus_split() -> None:

@@ -7,12 +7,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from foveal.benchmarks.retrieval.messages import fixed_issues
 from foveal.benchmarks.retrieval.mining import (
     Question,
     mine_commits,
 )
-from foveal.benchmarks.retrieval.repositories import Repository, read_repositories
+from foveal.benchmarks.retrieval.repositories import Repository
 
 
 class History:
@@ -53,10 +52,6 @@ def history(tmp_path: Path) -> History:
     return History(tmp_path / "shop")
 
 
-def files_of(questions: list[Question]) -> list[tuple[str, ...]]:
-    return [one.answers for one in questions]
-
-
 def test_a_commit_asks_its_message_and_is_answered_by_its_source_files(history: History) -> None:
     tree = history.commit("Start", "shop/cart.py", "shop/tax.py", "tests/test_cart.py", "CHANGELOG.md")
     fix = history.commit(
@@ -90,44 +85,3 @@ def test_commits_that_say_nothing_of_a_few_known_files_are_left_out(history: His
     history.commit("Greet callers by their last name again", "a.py")  # the answers of the one before
     (only,) = mine_commits(history.folder, history.repository(tree))
     assert only.commit == kept
-
-
-def test_merges_and_commits_older_than_the_tree_are_left_out(history: History) -> None:
-    history.commit("Start", "a.py", "b.py", "c.py")
-    history.git("switch", "--quiet", "--create=side")
-    history.commit("Let the old branch open a second file", "a.py")
-    history.git("switch", "--quiet", "main")
-    tree = history.commit("Let the main branch open a third file", "b.py")
-    history.minutes += 1
-    history.git("merge", "--quiet", "--no-ff", "--message=Join what both of the branches opened", "side")
-    history.commit("Let all the branches close their files", "c.py")
-    assert files_of(mine_commits(history.folder, history.repository(tree))) == [("c.py",)]
-
-
-def test_each_half_has_languages_of_its_own_and_languages_of_both() -> None:
-    halves = {"tune": set[str](), "held_out": set[str]()}
-    for repository in read_repositories():
-        halves[repository.split] |= set(repository.languages)
-    tune, held_out = halves["tune"], halves["held_out"]
-    assert tune & held_out
-    assert tune - held_out
-    assert held_out - tune
-    assert len(tune | held_out) >= 7
-
-
-@pytest.mark.parametrize(
-    ("message", "expected"),
-    [
-        ("Keep it (fixes #12)", [12]),
-        ("Closes: #12, resolves GH-13", [12, 13]),
-        ("[Fix #12] Keep it", [12]),
-        ("Fix: issue 12 it moves", [12]),
-        ("Fixes https://github.com/ann/shop/issues/12", [12]),
-        ("Fixes https://github.com/bob/mill/issues/12", []),
-        ("Keep it (#12)", []),
-        ("See #12, a prefix #13", []),
-        ("<!-- Fixes #12 -->", []),
-    ],
-)
-def test_fixed_issues(message: str, expected: list[int]) -> None:
-    assert fixed_issues(message, "ann/shop") == expected

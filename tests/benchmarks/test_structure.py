@@ -5,15 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from foveal.benchmarks.retrieval.corpora import SPLITS, Corpus, read_corpora
-from foveal.benchmarks.retrieval.indexing import index
+from foveal.benchmarks.retrieval.corpora import Corpus
 from foveal.benchmarks.structure import __main__ as command
 from foveal.benchmarks.structure import running
-from foveal.benchmarks.structure.misses import misses_of
-from foveal.benchmarks.structure.product import Answer, ask_product
+from foveal.benchmarks.structure.product import Answer
 from foveal.benchmarks.structure.python_sites import read_python
-from foveal.benchmarks.structure.report import markdown, missed_targets
-from foveal.benchmarks.structure.running import LIST, Compared
 from foveal.benchmarks.structure.scoring import Score, score
 from foveal.benchmarks.structure.sites import Site, Target, Verdict
 
@@ -39,10 +35,6 @@ def site(name: str, line: int = 1, form: str = "self.") -> Site:
 
 def target(name: str, path: str = "b.py") -> Target:
     return Target(path, 1, name, "function")
-
-
-def name_of(answer: Answer) -> str | None:
-    return answer.target.name if answer.target is not None else None
 
 
 def corpus(name: str, split: str = "held_out", language: str = "python") -> Corpus:
@@ -71,19 +63,6 @@ ANSWERS = {
 }
 
 
-def test_the_product_answers_each_site_of_an_index(shop: Path, tmp_path: Path) -> None:
-    index(str(shop), str(tmp_path))
-    sites = [site for file in read_python(shop).values() for site in file.sites]
-    answers = ask_product(tmp_path, sites)
-    said = [(one.name, answers[one].state, name_of(answers[one])) for one in sites]
-    assert said == [
-        ("of", "name", None), ("vat", "resolved", "vat"), ("vat", "resolved", "vat"), ("len", "external", None),
-        ("Tax", "resolved", "Tax"), ("of", "resolved", "Tax.of"),
-    ]  # fmt: skip
-    absent = Site("shop/basket.py", 1, 0, "nothing", "call", "", "nothing")
-    assert ask_product(tmp_path, [absent]) == {absent: Answer("missing")}
-
-
 def test_scores_count_call_sites() -> None:
     found = score(VERDICTS, ANSWERS)
     assert (found.sites, found.judged, found.inside, found.unjudged) == (8, 7, 5, 1)
@@ -94,40 +73,6 @@ def test_scores_count_call_sites() -> None:
     assert (found.listed_right, found.callers_listed) == (4, 3)
     assert (found + found).sites == 16
     assert Score().precision == 0
-
-
-def test_each_disagreement_is_listed_with_its_class() -> None:
-    assert list(misses_of("shop", VERDICTS, ANSWERS)) == [
-        "wrong: self. shop/a.py:3 `self.run` expected b.py#A.run, answered b.py#C.run",
-        "by name: self. shop/a.py:4 `self.run` expected b.py#A.run, answered name",
-        "lost: self. shop/a.py:8 `self.gone` expected b.py#gone, answered missing",
-    ]
-
-
-def test_the_report_says_what_is_met_by_the_held_out_half() -> None:
-    good = Score(sites=10, judged=10, inside=10, resolved=10, right=10, found=10)
-    poor = Score(sites=10, judged=10, inside=10, resolved=10, right=5, found=5)
-    half = [
-        Compared(corpus("tuned", "tune"), poor),
-        Compared(corpus("held"), good),
-    ]
-    assert missed_targets(half) == []
-    text = markdown([*half, Compared(corpus("script", language="typescript"), poor)])
-    assert "| held 1.0 | held out | 10 | 10 | 1.000 |" in text
-    assert "| precision of resolved links | 1.000 | ≥ 0.95 | yes |" in text
-    assert "### typescript" in text
-    half[1].score = poor
-    assert len(missed_targets(half)) == 3
-    assert "**no**" in markdown(half)
-    assert missed_targets([]) == []
-
-
-def test_the_packages_are_pinned_and_most_of_them_held_out() -> None:
-    packages = read_corpora(LIST)
-    python = [one.split for one in packages if one.language == "python"]
-    assert set(python) == set(SPLITS)
-    assert python.count("held_out") >= 4
-    assert any(one.language == "typescript" for one in packages)
 
 
 def test_the_command_prints_tables_and_misses(

@@ -31,7 +31,7 @@ def sample_at(moment: datetime, number: int) -> Sample:
     """Make a sample whose values differ by its number."""
     memory = {"daemon": (100 + number) << 20, "indexer": (60 + number) << 20, "embedder": None}
     gauges = Gauges(files_pending=number, memory_bytes=memory)
-    nothing = Metrics().statistics()
+    nothing = Metrics()
     return sample_between(nothing, nothing, moment.isoformat(), 10.0, gauges)
 
 

@@ -4,44 +4,8 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from foveal.daemon.config.settings import FREE_TABLES, KEYS, TABLES, Environment, ProjectConfig, UserConfig
-from foveal.daemon.config.source import TYPE_NAMES, rule_of
-
-NAMED = ("models", "model_caps", "tasks")
-"""Tables with names of the user's choice as keys; test_config_named.py has their tests."""
-
-
-def test_every_field_is_a_key_with_a_rule() -> None:
-    config = UserConfig()
-    expected = {
-        table.name: [key.name for key in fields(getattr(config, table.name)) if key.name not in NAMED]
-        for table in fields(config)
-        if table.name not in FREE_TABLES
-    }
-    assert {table: list(keys) for table, keys in KEYS.items()} == expected
-    assert {table: type(getattr(config, table)) for table in KEYS} == TABLES
-    for keys in KEYS.values():
-        for key in keys.values():
-            rule = rule_of(key)
-            assert rule.description.endswith(".")
-            assert str(key.type) in TYPE_NAMES
-            is_number = isinstance(key.default, int | float) and not isinstance(key.default, bool)
-            assert (rule.minimum is not None) == is_number
-            assert not rule.choices or isinstance(key.default, str)
-
-
-def test_a_default_keeps_its_own_rule() -> None:
-    for keys in KEYS.values():
-        for key in keys.values():
-            rule = rule_of(key)
-            if isinstance(key.default, bool):
-                assert rule.minimum is None
-            elif isinstance(key.default, int | float):
-                assert rule.minimum is not None
-                assert rule.maximum is not None
-                assert rule.minimum <= key.default <= rule.maximum
-            elif isinstance(key.default, str):
-                assert not rule.choices or key.default in rule.choices
+from foveal.daemon.config.settings import FREE_TABLES, KEYS, Environment, ProjectConfig
+from foveal.daemon.config.source import rule_of
 
 
 def test_only_known_keys_may_be_set_by_a_project() -> None:

@@ -19,20 +19,6 @@ def test_each_name_has_an_address_that_would_be_taken_as_a_setting_too() -> None
 
 
 @pytest.mark.parametrize(
-    "template",
-    [
-        "myeditor://open?file={path}&line={line}",
-        "x-my+ed.it://{path}",
-        "vscode://vscode-remote/ssh-remote+host{path}:{line}",
-    ],
-)
-def test_an_address_of_an_editors_own_scheme(template: str) -> None:
-    assert editor_problem(template) == ""
-    assert editor_template(template) == template
-    assert editor_href(template, "/r", "a b.py", 3).endswith(("/r/a%20b.py", "line=3", ":3"))
-
-
-@pytest.mark.parametrize(
     ("template", "problem"),
     [
         ("", "must be one of vscode"),

@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 from foveal.daemon.config.files import LoadedConfig, load_project_config, load_user_config
 from foveal.daemon.config.settings import (
-    ContextConfig,
-    EmbeddingConfig,
     PrivacyConfig,
     ProjectConfig,
     ScanConfig,
@@ -39,36 +37,6 @@ def load_project(folder: Path, content: str, user: UserConfig | None = None) -> 
 def test_a_missing_file_gives_the_defaults(tmp_path: Path) -> None:
     assert load_user_config(str(tmp_path / "none" / "config.toml"), System()) == LoadedConfig(UserConfig())
     assert load_project_config(str(tmp_path), UserConfig(), System()) == LoadedConfig(ProjectConfig())
-
-
-def test_every_kind_of_value_is_read(tmp_path: Path) -> None:
-    loaded = load_user(
-        tmp_path,
-        "\ufeff[daemon]\nlog_level = 'debug'\nidle_shutdown_minutes = 0\n"
-        "[scan]\nexclude = ['*.min.js', '!keep.min.js', '*.min.js']\nskip_folders_extra = []\n"
-        "[weights]\nhot = 1\nfocus = 0.25\n"
-        "[embedding]\nenabled = false\nmodel = 'BAAI/bge-small-en-v1.5'\n",
-    )
-    config = loaded.config
-    assert config.daemon.log_level == "debug"
-    assert config.daemon.idle_shutdown_minutes == 0
-    assert config.scan == replace(ScanConfig(), exclude=("*.min.js", "!keep.min.js"))
-    assert config.weights.hot == 1.0
-    assert isinstance(config.weights.hot, float)
-    assert config.weights.focus == 0.25
-    assert config.embedding == EmbeddingConfig(enabled=False, model="BAAI/bge-small-en-v1.5")
-    assert loaded.warnings == ()
-    assert loaded.stamp is not None
-    assert loaded.stamp.size == (tmp_path / "config.toml").stat().st_size
-
-
-def test_a_reserve_leaves_room_for_the_context(tmp_path: Path) -> None:
-    loaded = load_user(tmp_path, "[context]\nmax_tokens = 1000")
-    assert loaded.config.context == replace(ContextConfig(), max_tokens=1000, reserve_tokens=250)
-    assert (
-        "line 2: context.reserve_tokens (2000) is not below context.max_tokens (1000); 250"
-        in loaded.warnings[0]
-    )
 
 
 # --- The project's file ---

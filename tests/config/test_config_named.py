@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from foveal.daemon.config.files import LoadedConfig, load_project_config, load_user_config, merged
+from foveal.daemon.config.files import LoadedConfig, load_project_config, load_user_config
 from foveal.daemon.config.settings import ContextConfig, ProjectConfig, UserConfig, WeightsConfig
 from foveal.daemon.core.errors import ConfigError
 from foveal.daemon.core.system import System
@@ -32,25 +32,6 @@ def test_the_first_glob_that_matches_a_model_says_its_size(tmp_path: Path, model
     loaded = load_user(tmp_path, MODELS)
     assert loaded.warnings == ()
     assert loaded.config.context.max_tokens_of(model) == tokens
-
-
-@pytest.mark.parametrize(
-    ("content", "claude", "mini", "other"),
-    [
-        ('[context.models]\n"claude-*" = 1000\n', 1_000, 5_000, 9_000),
-        ('[context.models]\n"*" = 99999\n', 24_000, 5_000, 9_000),
-        ('[context.models]\n"gpt*" = 99999\n', 24_000, 5_000, 9_000),
-        ("[context]\nmax_tokens = 6000\n", 6_000, 5_000, 6_000),
-        ('[context]\nmax_tokens = 6000\n[context.models]\n"claude-*" = 7000\n', 7_000, 5_000, 6_000),
-    ],
-)
-def test_a_project_only_lowers_sizes(
-    tmp_path: Path, content: str, claude: int, mini: int, other: int
-) -> None:
-    user = load_user(tmp_path, MODELS).config
-    context = load_project(tmp_path, content, user).config.context
-    found = [context.max_tokens_of(model) for model in ("claude-opus", "a-mini", "other")]
-    assert found == [claude, mini, other]
 
 
 def test_a_type_of_task_has_its_weights(tmp_path: Path) -> None:
@@ -99,12 +80,6 @@ def test_wrong_value_is_an_error_with_the_expected_type(tmp_path: Path, content:
         with pytest.raises(ConfigError) as caught:
             load(tmp_path, content)
         assert said in str(caught.value)
-
-
-def test_merge_keeps_keys_of_either_file() -> None:
-    below = (("a", (("hot", 0.1), ("skeleton", 0.2))),)
-    above = (("a", (("hot", 0.9),)), ("b", (("focus", 0.5),)))
-    assert merged(below, above) == (("a", (("hot", 0.9), ("skeleton", 0.2))), ("b", (("focus", 0.5),)))
 
 
 def test_a_context_without_models_has_one_size() -> None:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from pathlib import Path
 
-from foveal.daemon.config.files import load_user_config
 from foveal.daemon.config.settings import FREE_TABLES, UserConfig
-from foveal.daemon.core.system import System
 from foveal.docs.configuration_tables import PAGE, describe, page, sections
 
 
@@ -37,14 +34,3 @@ def test_every_field_is_described_and_on_the_page() -> None:
             "user, project: only smaller",
             "user, project: adds to the user's",
         )
-
-
-def test_every_default_can_be_written_out_and_read_back(tmp_path: Path) -> None:
-    lines: list[str] = []
-    for table in dict.fromkeys(key.table for key in describe()):
-        lines.append(f"[{table}]")
-        lines += [f"{key.key} = {key.default}" for key in describe() if key.table == table]
-    (tmp_path / "config.toml").write_text("\n".join(lines), encoding="utf-8")
-    loaded = load_user_config(str(tmp_path / "config.toml"), System())
-    assert loaded.config == UserConfig()
-    assert loaded.warnings == ()

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from foveal.daemon.config.files import LoadedConfig, Warnings, load_user_config
+from foveal.daemon.config.files import LoadedConfig, load_user_config
 from foveal.daemon.config.settings import UserConfig
-from foveal.daemon.config.source import ConfigSource
-from foveal.daemon.core.system import Stamp, System
+from foveal.daemon.core.system import System
 
 
 def load_user(folder: Path, content: str) -> LoadedConfig[UserConfig]:
@@ -49,11 +48,3 @@ def test_warnings_are_bounded(tmp_path: Path) -> None:
     loaded = load_user(tmp_path, "".join(f"key{number} = 1\n" for number in range(50_000)))
     assert len(loaded.warnings) == 21
     assert loaded.warnings[-1] == f"{tmp_path}/config.toml: 49980 more warnings."
-
-
-def test_a_warning_begins_with_its_place() -> None:
-    warnings = Warnings(ConfigSource("/config.toml", "[table]\nname = 1\nother = 2\n", {}, Stamp(0, 0, 0, 0)))
-    assert warnings.sentences() == ()
-    warnings.add("table", "name", "One.")
-    warnings.add("", "other", "Two.")
-    assert warnings.sentences() == ("/config.toml, line 2: One.", "/config.toml: Two.")

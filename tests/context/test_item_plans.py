@@ -58,7 +58,7 @@ def known() -> AgentItems:
 
 
 def session(*names: str, removed: tuple[str, ...] = ()) -> Session:
-    items = tuple(IncludedItem(rule(name), "manual" if name == "m" else "always") for name in names)
+    items = tuple(IncludedItem.of(rule(name), "manual" if name == "m" else "always") for name in names)
     context = {"files": ("/p/a.py",)}
     return Session("s", "/p", "", items=items, removed=tuple(map(rule, removed)), context=context)
 
@@ -107,9 +107,9 @@ async def test_without_a_prompt_nothing_is_searched() -> None:
 
 async def test_current_modes_count_except_for_items_added_by_hand() -> None:
     """Each item came into the session as `always`, or never did, and has another mode by now."""
-    by_hand = replace(session("a"), items=tuple(IncludedItem(rule(name), "manual") for name in MODES))
+    by_hand = replace(session("a"), items=tuple(IncludedItem.of(rule(name), "manual") for name in MODES))
     assert told(await planned(Search(), by_hand)) == dict.fromkeys(MODES, ("manual", None))
-    on_its_own = replace(by_hand, items=tuple(IncludedItem(rule(name), "always") for name in MODES))
+    on_its_own = replace(by_hand, items=tuple(IncludedItem.of(rule(name), "always") for name in MODES))
     for one in (on_its_own, replace(by_hand, items=())):
         assert told(await planned(Search(), one)) == {
             "a": ("always", None),

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import pickle
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -27,13 +25,11 @@ from foveal.daemon.index.messages import (
     OpenProject,
     ProjectProgress,
     Refreshed,
-    RefreshFiles,
     SyncTree,
     TreeDelta,
 )
 from foveal.daemon.workspace.indexer_client import ARGV
 
-from tests.both_loops import on_both_loops
 from tests.conftest import start_python, write_files
 
 GENEROUS_S = 60.0
@@ -127,36 +123,6 @@ async def test_requests_are_answered_and_events_come_in_order(command: OpenProje
         assert await one.link.request(CloseProject(command.root)) is None
 
 
-async def test_failed_request_raises_the_error_of_the_process() -> None:
-    async with linked() as one:
-        with pytest.raises(FovealError, match="/nowhere is not open"):
-            await one.link.request(RefreshFiles("/nowhere", ("a.py",)))
-
-
-async def test_the_process_has_no_terminal_and_no_folder_of_its_clients() -> None:
-    async with linked() as one:
-        await one.link.request(CloseProject("/"))
-        assert one.process.cwd() == "/"
-        assert one.process.environ()["PYTHONSAFEPATH"] == "1"
-        assert os.readlink(f"/proc/{one.process.pid}/fd/0") == os.devnull
-
-
-async def test_requests_fail_at_once_without_a_running_process() -> None:
-    with pytest.raises(ChildDied, match="isn't running"):
-        await Linked().link.request(SyncTree("/"))
-    async with linked() as one:
-        pass
-    with pytest.raises(ChildDied):
-        await one.link.request(SyncTree("/"))
-
-
-async def test_a_signal_without_a_name_ends_the_process_alone() -> None:
-    async with linked() as one:
-        one.process.send_signal(signal.SIGRTMIN + 6)
-        assert await one.died.get() == f"ended by itself (signal {signal.SIGRTMIN + 6})"
-        await one.started.get()
-
-
 def test_killing_a_process_that_has_just_ended_leaves_its_exit_status_to_others() -> None:
     process: Any = subprocess.Popen([sys.executable, "-c", "raise SystemExit(7)"])
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
@@ -187,34 +153,6 @@ async def test_a_killed_process_fails_its_requests_and_is_started_again(command:
         await one.until_ready(command.root)
 
 
-@on_both_loops
-async def test_request_on_a_broken_connection_fails() -> None:
-    async with linked() as one:
-        assert one.link._writer is not None
-        one.link._writer.transport.abort()
-        await asyncio.sleep(0)  # it is lost now, of which the link hears next
-        with pytest.raises(ChildDied):
-            await one.link.request(SyncTree("/nowhere"))
-        await one.died.get()
-        await one.started.get()
-        with pytest.raises(FovealError, match="is not open in the indexer"):
-            await one.link.request(SyncTree("/nowhere"))
-
-
-async def test_a_late_reply_is_dropped(command: OpenProject) -> None:
-    async with linked() as one:
-        await one.link.request(command)
-        await one.until_ready(command.root)
-        one.process.suspend()
-        late = asyncio.create_task(one.link.request(SyncTree(command.root)))
-        await asyncio.sleep(0)
-        late.cancel()
-        one.process.resume()
-        with pytest.raises(FovealError, match="/other is not open"):
-            await one.link.request(SyncTree("/other"))
-        assert late.cancelled()
-
-
 async def test_restarts_in_a_row_back_off(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -226,30 +164,6 @@ async def test_restarts_in_a_row_back_off(
     pauses = pauses_of(caplog)
     assert pauses[:4] == [0.001, 0.002, 0.003, 0.003]
     assert "ended by itself" in caplog.text
-
-
-async def test_long_run_resets_the_restart_backoff(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(linking, "BACKOFF_S", (0.001, 60.0))
-    monkeypatch.setattr(linking, "SETTLED_S", 0.0)
-    async with linked(argv=(sys.executable, "-c", "")) as one:
-        for _ in range(3):
-            await one.died.get()
-    pauses = pauses_of(caplog)
-    assert pauses[:2] == [0.001, 0.001]
-
-
-async def test_failed_start_is_retried(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(linking, "BACKOFF_S", (0.001,))
-    async with linked(argv=("/nowhere/python",)) as one:
-        for _ in range(3):
-            await one.died.get()
-        with pytest.raises(ChildDied):
-            await one.link.request(SyncTree("/"))
-    assert "could not be started" in caplog.text
 
 
 async def test_a_process_that_hangs_is_killed_at_the_deadline(caplog: pytest.LogCaptureFixture) -> None:
@@ -273,22 +187,6 @@ async def test_stopped_process_is_announced_and_replaced(monkeypatch: pytest.Mon
         await one.started.get()
         assert one.process.pid != former.pid
         assert not former.is_running()
-
-
-async def test_process_that_resumes_in_time_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with linked() as one:
-        await one.link.request(CloseProject("/"))  # by then all is imported
-        monkeypatch.setattr(linking, "BEAT_S", 0.05)
-        monkeypatch.setattr(linking, "SILENT_BEATS", 4)
-        former = one.process
-        former.suspend()
-        assert await one.silent.get()
-        for limit in ("SILENT_BEATS", "HUNG_BEATS"):
-            monkeypatch.setattr(linking, limit, 1_000_000)  # however long it takes to go on
-        former.resume()
-        assert await one.silent.get() == ""
-        assert one.process.pid == former.pid
-    assert one.died.empty()
 
 
 HANGS = """
@@ -320,51 +218,6 @@ async def test_hanging_process_is_replaced_after_the_long_limit(
         await one.events.get()
         monkeypatch.setattr(linking, "HUNG_BEATS", 20)
         assert reason in await one.died.get()
-
-
-async def test_daemon_that_was_stopped_itself_kills_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with linked() as one:
-        await one.link.request(CloseProject("/"))  # by then all is imported
-        monkeypatch.setattr(linking, "BEAT_S", 0.5)
-        monkeypatch.setattr(linking, "SILENT_BEATS", 1)
-        former = one.process
-        for _ in range(2):
-            former.suspend()
-            time.sleep(1.2)  # noqa: ASYNC251 - the loop is to be late, as after a stop
-            former.resume()
-            await one.link.request(CloseProject("/"))
-        assert one.process.pid == former.pid
-
-
-async def test_stop_does_not_wait_for_the_next_restart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linking, "BACKOFF_S", (10 * GENEROUS_S,))
-    async with linked(argv=(sys.executable, "-c", "")) as one:
-        await one.died.get()
-
-
-@pytest.mark.parametrize("turns", range(8))
-async def test_stop_while_the_process_is_being_started(turns: int) -> None:
-    one = Linked()
-    task = asyncio.create_task(one.link.run())
-    for _ in range(turns):
-        await asyncio.sleep(0)
-    async with asyncio.timeout(GENEROUS_S):
-        await one.link.stop(GENEROUS_S)
-        await task
-    assert one.link.pid is None
-    assert one.died.empty()
-
-
-async def test_a_cancelled_link_kills_its_process() -> None:
-    one = Linked()
-    task = asyncio.create_task(one.link.run())
-    async with asyncio.timeout(GENEROUS_S):
-        await one.started.get()
-        process = one.process
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-    assert not psutil.pid_exists(process.pid)
 
 
 def pauses_of(caplog: pytest.LogCaptureFixture) -> list[object]:
@@ -521,23 +374,3 @@ async def test_unreadable_message_ends_the_process_only(
         await task
     assert "could not be read" in caplog.text
     assert "CloseProjekt" in caplog.text
-
-
-async def test_unusable_event_ends_the_process_only(
-    command: OpenProject, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(linking, "BACKOFF_S", (0.001,))
-    async with linked() as one:
-        first = one.process
-
-        def fault(event: Event) -> None:
-            raise KeyError(event)
-
-        one.link._on_event = fault
-        with contextlib.suppress(ChildDied):  # the reply may come before the event
-            await one.link.request(command)
-        await one.died.get()
-        one.link._on_event = one.events.put_nowait
-        await one.started.get()
-        assert one.process.pid != first.pid
-    assert "could not be read" in caplog.text

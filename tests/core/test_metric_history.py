@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,21 +10,13 @@ import msgspec
 import pytest
 from foveal.daemon.api.daemon import history_reply
 from foveal.daemon.core.metric_history import (
-    AGENTS_MAX,
-    AGENTS_TOLD,
-    DAY_SAMPLES,
-    DAY_STEP_S,
-    HOUR_SAMPLES,
     HOUR_STEP_S,
-    OTHERS,
     ContextFigures,
     Gauges,
     MetricHistory,
     Metrics,
     MetricSamples,
-    MetricsStatistics,
     Period,
-    Quantiles,
     Sample,
     SampleFile,
     sample_between,
@@ -83,29 +74,6 @@ def sampled() -> Sampled:
     return Sampled()
 
 
-def test_each_period_has_its_own_differences(sampled: Sampled) -> None:
-    for number in range(60):
-        for _ in range(number % 3):
-            sampled.metrics.answered("Ping", 0.1)
-        sampled.pass_on(HOUR_STEP_S)
-    assert sampled.counts("hour") == [number % 3 for number in range(60)]
-    assert sampled.counts("day") == [30, 30]
-    day = sampled.history.history("day")
-    assert (day.step_s, [one.seconds for one in day.samples]) == (DAY_STEP_S, [DAY_STEP_S] * 2)
-    assert [one.at for one in day.samples] == ["2026-01-31T00:05:00.000Z", "2026-01-31T00:10:00.000Z"]
-
-
-def test_samples_older_than_the_period_are_dropped(sampled: Sampled) -> None:
-    for _ in range(2 * HOUR_SAMPLES):
-        sampled.pass_on(HOUR_STEP_S)
-    hour = sampled.history.history("hour").samples
-    assert len(hour) == HOUR_SAMPLES
-    assert (hour[0].at, hour[-1].at) == ("2026-01-31T01:00:10.000Z", "2026-01-31T02:00:00.000Z")
-    for _ in range(2 * DAY_SAMPLES):
-        sampled.pass_on(DAY_STEP_S)
-    assert len(sampled.history.history("day").samples) == DAY_SAMPLES
-
-
 def test_nothing_is_taken_before_its_time(sampled: Sampled) -> None:
     sampled.pass_on(HOUR_STEP_S - 1)
     assert (sampled.counts("hour"), sampled.looks) == ([], 0)
@@ -121,14 +89,6 @@ def test_a_delay_makes_one_longer_sample_and_moves_no_other(sampled: Sampled) ->
     hour = sampled.history.history("hour").samples
     assert [one.seconds for one in hour] == [10, 13, 7, 35, 10]
     assert sampled.counts("hour") == [1, 1, 1, 1, 1]
-
-
-async def test_it_runs_until_it_is_cancelled(sampled: Sampled) -> None:
-    sampled.clock.most = 32
-    with pytest.raises(asyncio.CancelledError):
-        await sampled.history.run()
-    assert sampled.clock.slept == [HOUR_STEP_S] * 32, "both periods have one timer"
-    assert (len(sampled.counts("hour")), len(sampled.counts("day"))) == (31, 1)
 
 
 def restarted(path: Path, seconds: float) -> Sampled:
@@ -181,24 +141,11 @@ async def test_agent_with_half_a_surrogate_harms_no_other_sample(tmp_path: Path)
     assert told == [{"sam": 10}, {"kim": 10}]
 
 
-async def test_damaged_file_begins_anew(tmp_path: Path) -> None:
-    path = tmp_path / "metrics.sqlite"
-    path.write_bytes(b"no database" * 1000)
-    sampled = Sampled(SampleFile(str(path), System()))
-    assert await sampled.history.load() == ""
-    sampled.pass_on(HOUR_STEP_S)
-    await sampled.history.close()
-    assert any(name.startswith("metrics.sqlite.damaged-") for name in os.listdir(tmp_path))
-    later = restarted(path, 20.0)
-    await later.history.load()
-    assert len(later.counts("hour")) == 1
-
-
 GAUGES = Gauges(files_pending=3, memory_bytes={"daemon": 5, "embedder": None})
 
 
-def sample(before: MetricsStatistics, metrics: Metrics) -> Sample:
-    return sample_between(before, metrics.statistics(), "2026-01-31T12:00:00.000Z", 10.0004, GAUGES)
+def sample(before: Metrics, metrics: Metrics) -> Sample:
+    return sample_between(before, metrics.copy(), "2026-01-31T12:00:00.000Z", 10.0004, GAUGES)
 
 
 def test_sample_counts_only_new_requests() -> None:
@@ -206,7 +153,7 @@ def test_sample_counts_only_new_requests() -> None:
     metrics.answered("Query", 400.0)
     metrics.failed("Query", "timeout")
     metrics.context_given(ContextFigures("sam", 900, 1000, cached=True))
-    before = metrics.statistics()
+    before = metrics.copy()
     metrics.answered("GetContext", 0.2)
     metrics.answered("GetContext", 0.2)
     metrics.answered("Ping", 0.05)
@@ -226,45 +173,13 @@ def test_sample_counts_only_new_requests() -> None:
     assert (found.seconds, found.gauges) == (10.0, GAUGES)
 
 
-def test_sample_without_requests() -> None:
-    metrics = Metrics()
-    metrics.answered("GetContext", 1.0)
-    found = sample(metrics.statistics(), metrics)
-    assert (found.requests, found.tokens, found.methods, found.tokens_by_agent) == (0, 0, {}, {})
-    assert found.context == found.all == Quantiles(None, None, None)
-
-
-def test_tokens_of_many_agents_add_up() -> None:
-    metrics = Metrics()
-    before = metrics.statistics()
-    for number in range(AGENTS_MAX + 20):
-        metrics.context_given(ContextFigures(f"agent {number:03}", 1 + number, 0))
-    found = sample(before, metrics)
-    assert len(found.tokens_by_agent) == AGENTS_TOLD + 1
-    assert next(iter(found.tokens_by_agent)) == f"agent {AGENTS_MAX + 19:03}"
-    assert sum(found.tokens_by_agent.values()) == found.tokens
-    assert list(found.tokens_by_agent)[-1] == OTHERS
-
-
-def test_tokens_of_a_returning_agent_are_counted() -> None:
-    metrics = Metrics()
-    metrics.context_given(ContextFigures("first", 1000, 0))
-    before = metrics.statistics()
-    for number in range(AGENTS_MAX):
-        metrics.context_given(ContextFigures(f"agent {number}", 1, 0))
-    metrics.context_given(ContextFigures("first", 70, 0))
-    found = sample(before, metrics)
-    assert found.tokens_by_agent["first"] == 70
-    assert sum(found.tokens_by_agent.values()) == found.tokens == AGENTS_MAX + 70
-
-
 def test_a_sample_has_the_fields_of_the_protocol() -> None:
     metrics = Metrics()
-    before = metrics.statistics()
+    before = metrics.copy()
     metrics.answered("GetContext", 0.2)
     metrics.context_given(ContextFigures("sam", 10, 20))
     gauges = Gauges(1, 2, 3, 4, {"daemon": 5, "indexer": 6, "embedder": None})
-    sample = sample_between(before, metrics.statistics(), "2026-01-31T12:00:00.000Z", 10.0, gauges)
+    sample = sample_between(before, metrics.copy(), "2026-01-31T12:00:00.000Z", 10.0, gauges)
     found = msgspec.to_builtins(history_reply(MetricSamples("hour", 10.0, (sample, sample))))
     assert set(found) == documented_fields(PROTOCOL.partition("`history` of GetMetrics is ")[2])
     [first, _] = found["samples"]

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from foveal.daemon.core.errors import StateError
 from foveal.daemon.core.state_folder import Migration, StateMark, bring_up, check_version
 from foveal.daemon.core.system import System
 
@@ -103,20 +102,6 @@ def test_killed_migration_continues(tmp_path: Path) -> None:
         bring_up(str(folder), System(), 3, STEPS)
         check_migrated(folder)
     assert cuts > 10
-
-
-def test_an_older_program_leaves_a_half_migrated_folder_alone(tmp_path: Path) -> None:
-    folder = old_folder(tmp_path)
-
-    def stop(folder: str, system: System) -> None:
-        raise PowerCut
-
-    with pytest.raises(PowerCut):
-        bring_up(str(folder), System(), 2, {1: stop})
-    before = content(folder)
-    with pytest.raises(StateError, match="newer foveal"):
-        bring_up(str(folder), System(), 1, {})
-    assert content(folder) == before
 
 
 def test_full_disk_leaves_the_folder_unchanged(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -109,20 +108,3 @@ def test_many_quarantined_files_are_counted(tmp_path: Path) -> None:
         (tmp_path / f"f{number}").write_text("damaged")
         quarantine(str(tmp_path / f"f{number}"), System())
     assert "and 2 more" in listed.problem()
-
-
-def test_removed_folders_are_forgotten(tmp_path: Path) -> None:
-    (tmp_path / "sessions").mkdir()
-    listed = QuarantineLog(str(tmp_path), System())
-    listed.problem()
-    tracemalloc.start()
-    try:
-        for number in range(300):
-            folder = tmp_path / f"sessions/{number}"
-            folder.mkdir()
-            listed.problem()
-            folder.rmdir()
-        listed.problem()
-        assert tracemalloc.get_traced_memory()[0] < 20_000
-    finally:
-        tracemalloc.stop()

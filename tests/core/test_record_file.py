@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,11 +40,6 @@ def file(path: Path) -> Iterator[RecordFile]:
     file.close()
 
 
-def test_folder_and_file_are_private(file: RecordFile, path: Path) -> None:
-    modes = [stat.S_IMODE(os.stat(each).st_mode) for each in (path, path.parent)]
-    assert modes == [0o600, 0o700]
-
-
 def test_a_failed_write_is_undone_and_raised(file: RecordFile) -> None:
     with pytest.raises(StateError, match="opened anew"):
         add(file, "b", None)  # type: ignore[arg-type]  # the table takes texts only
@@ -60,33 +53,12 @@ def test_a_file_found_damaged_at_work_is_set_aside(file: RecordFile, path: Path)
     data = bytearray(path.read_bytes())
     data[len(data) // 2 :] = b"x" * len(data[len(data) // 2 :])
     path.write_bytes(data)
-    path.with_name(f"{path.name}-seal").unlink()
     again = opened(path)  # looks at the head only
     with pytest.raises(StateError, match="opened anew"):
         names(again)
     assert names(again) == []
     assert "could not be used" in again.take_warnings()[0]
     again.close()
-
-
-def test_a_copy_that_is_whole_is_never_removed(file: RecordFile, path: Path) -> None:
-    """As an earlier version leaves it, which set the files of later ones aside."""
-    file.close()
-    whole = path.with_name("names.sqlite.damaged-1")
-    path.rename(whole)
-    for number in range(5):
-        path.write_bytes(b"no database at all")
-        clock = System()
-        clock.time_ns = lambda number=number: 100 + number  # type: ignore[method-assign,misc]  # a moment for each
-        again = opened(path, clock)
-        assert names(again) == []
-        again.close()
-    assert len(list(path.parent.glob("names.sqlite.damaged-1??"))) == 3
-    path.unlink()
-    whole.rename(path)
-    back = opened(path)
-    assert names(back) == ["a"]
-    back.close()
 
 
 def test_what_cannot_be_opened_is_said_and_may_be_mended(path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import platform
 import resource
 import signal
 import subprocess
@@ -14,7 +13,6 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core import system as room
 from foveal.daemon.core.system import (
-    ARENAS_MAX,
     LEAST_BYTES,
     System,
     descriptor_problem,
@@ -84,14 +82,6 @@ def test_unwritable_folder_names_the_command_to_run() -> None:
     assert "chmod 700 /state" in disk_problem("/state", disk)
 
 
-def test_a_file_system_without_a_number_of_files_is_fine() -> None:
-    class Btrfs(Disk):
-        def statvfs(self, path: str) -> os.statvfs_result:
-            return os.statvfs_result((4096, 4096, 1 << 30, 1 << 20, 1 << 20, 0, 0, 0, 0, 255))
-
-    assert disk_problem("/state", Btrfs()) == ""
-
-
 def test_few_free_descriptors_are_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     assert descriptor_problem() == ""
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
@@ -119,28 +109,3 @@ def test_process_state_while_it_works_stops_and_ends() -> None:
         process.kill()
     assert process_state(process.pid) is None
     assert not is_runnable(process.pid)
-
-
-_HEAPS = """
-import threading
-from foveal.daemon.core.system import share_heaps
-
-share_heaps()
-kept, together = [], threading.Barrier(12)
-def fill():
-    together.wait()
-    kept.append([bytes(2_000) for _ in range(500)])
-    together.wait()
-threads = [threading.Thread(target=fill) for _ in range(12)]
-for thread in threads: thread.start()
-for thread in threads: thread.join()
-starts = (int(line.partition("-")[0], 16) for line in open("/proc/self/maps") if len(line.split()) == 5)
-print(sum(start % (64 << 20) == 0 for start in starts))
-"""
-
-
-@pytest.mark.skipif("glibc" not in platform.libc_ver(), reason="another C library")
-def test_threads_share_a_few_heaps() -> None:
-    environ = {name: value for name, value in os.environ.items() if name != "MALLOC_ARENA_MAX"}
-    found = subprocess.run([sys.executable, "-c", _HEAPS], env=environ, capture_output=True, check=True)
-    assert int(found.stdout) < ARENAS_MAX

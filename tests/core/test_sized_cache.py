@@ -17,16 +17,6 @@ def test_cache_evicts_the_least_recently_used() -> None:
     assert (len(cache), cache.size) == (2, 8)
 
 
-def test_a_value_counts_once_and_can_be_forgotten() -> None:
-    cache = SizedCache[str, int](10)
-    cache.put("a", 1, 4)
-    cache.put("a", 2, 6)
-    assert (cache.get("a"), len(cache), cache.size) == (2, 1, 6)
-    for _ in range(2):
-        cache.discard("a")
-        assert (cache.get("a"), len(cache), cache.size) == (None, 0, 0)
-
-
 def test_cache_size_is_right_and_within_the_limit() -> None:
     chance, cache = random.Random(1), SizedCache[int, int](50)
     for _ in range(2_000):
@@ -35,12 +25,3 @@ def test_cache_size_is_right_and_within_the_limit() -> None:
         kept = [one for number in range(30) if (one := cache.get(number)) is not None]
         assert (len(cache), cache.size) == (len(kept), sum(kept))
         assert cache.size <= 50
-
-
-def test_a_cleared_cache_is_empty() -> None:
-    cache = SizedCache[str, int](10)
-    cache.put("a", 1, 10)
-    cache.clear()
-    assert (cache.get("a"), cache.size, len(cache)) == (None, 0, 0)
-    cache.put("b", 2, 10)
-    assert cache.get("b") == 2

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,37 +29,6 @@ def test_second_lock_names_the_holder(tmp_path: Path) -> None:
     lock.release()
     StateLock.take(path).release()
     assert Path(path).read_bytes() == b""
-
-
-def test_the_lock_ends_with_the_process_that_held_it(tmp_path: Path) -> None:
-    path = str(tmp_path / "lock")
-    program = (
-        "import sys; from foveal.daemon.core.state_folder import StateLock; lock = StateLock.take(sys.argv[1]);"
-        "print('held', flush=True); sys.stdin.read()"
-    )
-    holder = subprocess.Popen(
-        [sys.executable, "-c", program, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
-    with holder:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == b"held\n"
-        with pytest.raises(StateError, match=rf"pid {holder.pid}\)"):
-            StateLock.take(path)
-        holder.kill()
-    lock = StateLock.take(path)
-    assert Path(path).read_text() == f"{os.getpid()}\n"
-    lock.release()
-
-
-def test_the_lock_is_private_and_not_inherited(tmp_path: Path) -> None:
-    before = os.umask(0)
-    try:
-        lock = StateLock.take(str(tmp_path / "lock"))
-    finally:
-        os.umask(before)
-    assert (tmp_path / "lock").stat().st_mode & 0o777 == 0o600
-    assert not os.get_inheritable(lock.descriptor)
-    lock.release()
 
 
 def test_a_lock_that_can_not_be_opened_is_an_error_for_a_person(tmp_path: Path) -> None:
@@ -97,20 +64,6 @@ def version_file(folder: Path) -> Path:
 
 def bring(folder: Path) -> tuple[str, ...]:
     return bring_up(str(folder), System(), STATE_VERSION, MIGRATIONS)
-
-
-def test_a_new_folder_is_marked_and_known_again(tmp_path: Path) -> None:
-    assert check_version(str(tmp_path), System()) is None
-    assert list(tmp_path.iterdir()) == []
-    for _ in range(2):
-        assert bring(tmp_path) == ()
-        assert check_version(str(tmp_path), System()) == StateMark(STATE_VERSION)
-
-
-def test_a_mark_of_an_older_program_or_a_person_needs_no_check(tmp_path: Path) -> None:
-    version_file(tmp_path).write_text(json.dumps({"state_version": STATE_VERSION}))
-    assert bring(tmp_path) == ()
-    assert check_version(str(tmp_path), System()) == StateMark(STATE_VERSION)
 
 
 @pytest.mark.parametrize("more", [{}, {"more": True}])

@@ -5,18 +5,15 @@ from __future__ import annotations
 import errno
 import os
 import resource
-import socket
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
 from foveal.daemon.core.system import LATEST_NS, RACY_NS, Stamp, System, is_racy, is_stamp_of, stamp_of
-from foveal.daemon.core.times import timestamp_of
 from msgspec.structs import replace
 
 
@@ -80,32 +77,6 @@ def test_what_passes_by_itself_is_counted(tmp_path: Path) -> None:
     assert system.denials == 2
 
 
-def test_a_regular_file_is_read_with_its_stat(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(b"0123456789")
-
-    def check(limit: int | None, expected: bytes) -> None:
-        with no_descriptor_is_left():
-            data, status = System().read(str(path), limit)
-        assert data == expected
-        assert stamp_of(status) == stamp_of(path.stat())
-        assert status.st_size == 10
-
-    check(None, b"0123456789")
-    check(0, b"")
-    check(4, b"0123")
-    check(10, b"0123456789")
-    check(1_000_000, b"0123456789")
-    path.chmod(0o400)
-    check(2, b"01")
-
-
-def test_a_link_to_a_file_is_followed(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"text")
-    (tmp_path / "link").symlink_to("file")
-    assert System().read(str(tmp_path / "link"))[0] == b"text"
-
-
 def test_what_is_no_regular_file_is_refused_at_once_and_leaks_nothing(tmp_path: Path) -> None:
     """Without a writer, opening a pipe for reading would wait for ever."""
     (tmp_path / "folder").mkdir()
@@ -128,14 +99,6 @@ def test_what_is_no_regular_file_is_refused_at_once_and_leaks_nothing(tmp_path: 
     check(tmp_path / "loop", OSError, "symbolic links")
 
 
-def test_a_socket_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)  # a socket's path is limited to about 100 bytes
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind("s")
-        with no_descriptor_is_left(), pytest.raises(OSError):
-            System().read(str(tmp_path / "s"))
-
-
 def test_a_read_that_fails_leaks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(descriptor: int) -> os.stat_result:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
@@ -148,18 +111,6 @@ def test_a_read_that_fails_leaks_nothing(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 # --- Replacing ---
-
-
-def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(b"old and longer")
-    with open(path, "rb") as reader, no_descriptor_is_left():
-        System().write_atomic(str(path), b"new")
-        assert reader.read() == b"old and longer", "who had it open sees the old one to its end"
-    assert path.read_bytes() == b"new"
-    System().write_atomic(str(path), b"")
-    assert path.read_bytes() == b""
-    assert os.listdir(tmp_path) == ["file"]
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
@@ -175,14 +126,6 @@ def test_a_written_file_is_private_whatever_the_umask_and_the_old_mode(tmp_path:
         os.umask(before)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE((tmp_path / "open").stat().st_mode) == 0o644 & ~umask
-
-
-def test_a_link_is_replaced_and_not_written_through(tmp_path: Path) -> None:
-    (tmp_path / "target").write_bytes(b"kept")
-    (tmp_path / "file").symlink_to("target")
-    System().write_atomic(str(tmp_path / "file"), b"new")
-    assert (tmp_path / "target").read_bytes() == b"kept"
-    assert not (tmp_path / "file").is_symlink()
 
 
 def test_the_content_is_durable_before_the_name_and_the_name_after_it(tmp_path: Path) -> None:
@@ -228,31 +171,6 @@ def test_only_a_folder_is_synced_as_one(tmp_path: Path) -> None:
 # --- The rest ---
 
 
-def test_a_folder_is_listed_and_closed(tmp_path: Path) -> None:
-    for name in "abc":
-        (tmp_path / name).write_bytes(b"")
-    with no_descriptor_is_left():
-        with System().scandir(str(tmp_path)) as entries:
-            assert sorted(entry.name for entry in entries) == ["a", "b", "c"]
-        with System().scandir(str(tmp_path)) as entries:
-            next(entries)
-
-
-def test_links_are_followed_by_stat_and_not_by_lstat(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"text")
-    (tmp_path / "link").symlink_to("file")
-    assert stat.S_ISREG(System().stat(str(tmp_path / "link")).st_mode)
-    assert stat.S_ISLNK(System().lstat(str(tmp_path / "link")).st_mode)
-
-
-def test_the_clocks_agree_in_their_units() -> None:
-    system = System()
-    now = system.now()
-    assert now.tzinfo is UTC
-    assert abs(now.timestamp() - system.time_ns() / 1e9) < timedelta(hours=1).total_seconds()
-    assert system.monotonic() <= system.monotonic()
-
-
 @pytest.mark.parametrize(
     ("mtime_age", "ctime_age", "racy"),
     [
@@ -279,18 +197,6 @@ def test_a_stamp_is_another_if_one_part_is(tmp_path: Path, part: str) -> None:
     for other in (replace(stamp, **{part: getattr(stamp, part) + step}) for step in (-1, 1)):
         assert not is_stamp_of(other, status)
         assert other != stamp
-
-
-@pytest.mark.parametrize("years", [-3_000, -60, 0, 240, 8_000, 10**6])
-def test_a_clock_that_is_wrong_shows_a_time_that_fits_everywhere(years: int) -> None:
-    class Wrong(System):
-        def clock_ns(self) -> int:
-            return super().clock_ns() + years * 365 * 86_400 * 10**9
-
-    system = Wrong()
-    assert 0 <= system.time_ns() <= LATEST_NS
-    assert 1970 <= system.now().year <= 2262
-    assert timestamp_of(system.now() - timedelta(days=400)) < timestamp_of(system.now() + timedelta(days=400))
 
 
 @pytest.mark.parametrize("ns", [-(2**70), 2**70])

@@ -5,61 +5,11 @@ from __future__ import annotations
 import asyncio
 import gc
 import inspect
-import threading
-from contextvars import copy_context
 
 import pytest
-from foveal.daemon.core.work import CLIENT, FairGate, FairThreads, SharedWork, Work
+from foveal.daemon.core.work import CLIENT, FairGate, SharedWork, Work
 from hypothesis import given
 from hypothesis import strategies as st
-
-
-def test_fair_threads_take_turns_between_clients() -> None:
-    threads = FairThreads(1, "test")
-    gate = threading.Event()
-    done: list[tuple[int, int]] = []
-
-    def submit(client: int, number: int) -> None:
-        CLIENT.set(client)
-        threads.submit(done.append, (client, number))
-
-    threads.submit(gate.wait)
-    for number in range(100):
-        copy_context().run(submit, 1, number)
-    for number in range(2):
-        copy_context().run(submit, 2, number)
-    gate.set()
-    threads.shutdown(wait=True)
-    assert done[:4] == [(1, 0), (2, 0), (1, 1), (2, 1)]
-    assert done[4:] == [(1, number) for number in range(2, 100)]
-
-
-def test_fair_threads_that_shut_down_drop_what_has_not_begun() -> None:
-    threads = FairThreads(1, "test")
-    begun, gate = threading.Event(), threading.Event()
-
-    def hold() -> bool:
-        begun.set()
-        return gate.wait()
-
-    first = threads.submit(hold)
-    begun.wait()
-    second = threads.submit(int)
-    threads.shutdown(wait=False, cancel_futures=True)
-    gate.set()
-    assert first.result()
-    assert second.cancelled()
-    with pytest.raises(RuntimeError):
-        threads.submit(int)
-
-
-def test_a_failure_in_fair_threads_is_raised_where_it_is_awaited() -> None:
-    threads = FairThreads(1, "test")
-    failing = threads.submit(int, "x")
-    assert threads.submit(int, "7").result() == 7
-    with pytest.raises(ValueError, match="x"):
-        failing.result()
-    threads.shutdown()
 
 
 async def test_a_fair_gate_takes_turns_between_clients() -> None:

@@ -225,7 +225,6 @@ def test_forgetting_writes_no_file_outside_the_state_folder(daemon: DaemonProces
     with closing(sqlite3.connect(daemon.state / "deliveries.sqlite")) as database, database:
         # More than SQLite rewrites in memory.
         database.execute("INSERT INTO contents VALUES (1000, 1, randomblob(20000000), x'')")
-    (daemon.state / "deliveries.sqlite-seal").unlink()
     output = tmp_path / "trace"
     program = [sys.executable, "-m", "foveal", "up", "--foreground"]
     with subprocess.Popen(strace_command(program, output, ["openat", "open"]), env=daemon.environ) as traced:
@@ -293,7 +292,6 @@ def test_forgetting_again_removes_what_a_full_disk_kept(daemon: DaemonProcess, t
         ):
             database.execute(statement)
             database.commit()
-    (daemon.state / "deliveries.sqlite-seal").unlink()
     assert traces(daemon.state, WORD) == ["deliveries.sqlite"]
     assert "nothing is known" in str(daemon.error("ForgetProject", path=str(root)))
     assert traces(daemon.state, WORD) == []

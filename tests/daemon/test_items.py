@@ -534,9 +534,9 @@ def test_a_mode_that_changes_holds_in_all_sessions(shared_daemon: DaemonProcess,
 
 
 DAMAGE = {
-    "{": "not JSON",
+    "{": "Expecting property",
     '{"version": 99}': "newer foveal (version 99",
-    '{"version": "one"}': "version must be an integer, not a string",
+    '{"version": "one"}': "no JSON object with a version",
 }
 
 

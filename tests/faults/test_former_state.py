@@ -27,13 +27,10 @@ from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.rules.server_config import McpServer, ServerFile
 from foveal.daemon.rules.tool_lists import ListedTool, ToolList, ToolLists
 from foveal.daemon.sessions.former_stores import move_former
-from foveal.daemon.sessions.request_log import LoggedRequest
 from foveal.daemon.sessions.scope import Scope
 from foveal.daemon.sessions.session import IncludedItem
 from foveal.daemon.sessions.session_store import SessionStore
 from foveal.daemon.workspace.hot_files import HotNode
-
-from tests.delivery_cases import STYLE, opened, record_of, sent_for
 
 WRITTEN = Path(__file__).parents[1] / "former_state"
 VERSION_2 = WRITTEN / "version_2"
@@ -83,13 +80,13 @@ def test_a_session_of_a_former_version_opens_whole(state: Path) -> None:
     assert (session.current_intent, session.env_hint) == ("Find the leak\nin the pool", "macOS")
     assert session.context == {"files": ("/srv/shop/src/db.py",), "applet": ("board", "tab=2")}
     assert session.items == (
-        IncludedItem(ItemKey("rule", "docs/style.md"), "always"),
-        IncludedItem(ItemKey("tool", "search_issues", "github"), "manual"),
+        IncludedItem.of(ItemKey("rule", "docs/style.md"), "always"),
+        IncludedItem.of(ItemKey("tool", "search_issues", "github"), "manual"),
     )
     assert session.removed == (ItemKey("rule", "AGENTS.md"),)
     assert session.selection == {"preset": "conservative", "tools": "off"}
     assert (bool(session.ended), session.revision) == (True, 2)
-    assert store.take_warnings() == ()
+    assert store.list().warnings == ()
 
 
 def test_items_modes_tools_and_approvals_of_a_former_version_open(state: Path) -> None:
@@ -98,8 +95,7 @@ def test_items_modes_tools_and_approvals_of_a_former_version_open(state: Path) -
     assert (naming.key, naming.include, naming.globs) == (ItemKey("rule", "naming"), "glob", ("src/**/*.py",))
     assert (naming.text, naming.priority_level) == ("Name it well.", 150)
     assert (guide.key, guide.description) == (ItemKey("reference", "guide"), "How to")
-    assert stored.server_modes == {"github": "agent"}
-    assert stored.tool_modes == {("github", "search_issues"): "manual"}
+    assert stored.modes == {("github", ""): "agent", ("github", "search_issues"): "manual"}
     tools = ToolLists(str(state / "tools"), System()).load(SERVER)
     assert tools == ToolList(
         (ListedTool("search_issues", "Finds issues", '{"type":"object"}'),), "", 1, "2026-03-01T12:00:00Z"
@@ -135,22 +131,6 @@ def test_requests_contexts_timelines_and_usage_of_version_2_are_shown_as_before(
         assert [path.name for path in user.state.glob("*damaged*")] == []
         assert {"requests.sqlite", "timeline.sqlite"}.isdisjoint(os.listdir(user.state))
         assert (user.state / "backups" / "v2" / "requests.sqlite").is_file()
-
-
-async def test_requests_of_version_1_come_back_exactly(tmp_path: Path) -> None:
-    fill(tmp_path / "requests.sqlite", WRITTEN / "requests.sql")
-    move_former(str(tmp_path), System())
-    async with opened(tmp_path) as at:
-        for number, referred in ((1, (STYLE,)), (2, None)):
-            record = record_of(number, "ses_a", project_root="/home/user/project")
-            found = await at.deliveries.request("ses_a", f"req_{number}")
-            assert found == LoggedRequest(record, sent_for(record), "", referred)
-        usage = await at.deliveries.item_usage("/home/user/project", {}, "")
-        assert {one.key: (one.requests, one.reported, one.referred) for one in usage.items}[STYLE] == (
-            2,
-            1,
-            1,
-        )
 
 
 def test_a_damaged_file_of_version_2_costs_only_what_it_has(user: Home) -> None:

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import pytest
 from foveal.daemon.languages.shared.records import Import
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.import_cases import check, resolver, tree
-from tests.path_import_cases import appears, paths
-from tests.properties import examples
 
 BASH = tree(
     "bin/run.sh",
@@ -60,14 +56,3 @@ def test_sources(importer: str, module: str, expected: str | None) -> None:
 )
 def test_what_is_certainly_missing(module: str, missing: bool) -> None:
     assert resolver(BASH).is_internal("bin/run.sh", "bash", Import(module, "", 1)) is missing
-
-
-@given(
-    st.sets(paths("a.sh", "b.bash", "b"), max_size=12),
-    paths("a.sh"),
-    st.sampled_from(["a.sh", "./a.sh", "../b", "$D/a.sh", "$D/b", "lib/b.bash", "a"]),
-    paths("a.sh", "b.bash", "b"),
-)
-@settings(max_examples=examples(300))
-def test_sources_wait_under_the_right_keys(files: set[str], importer: str, module: str, new: str) -> None:
-    appears(files, importer, "bash", module, new)

@@ -5,12 +5,8 @@ from __future__ import annotations
 import pytest
 from foveal.daemon.languages.shared.import_folders import MAX_NAMESAKES
 from foveal.daemon.languages.shared.records import Import
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.import_cases import check, resolver, tree
-from tests.path_import_cases import appears, paths
-from tests.properties import examples
 
 C = tree(
     "src/main.c",
@@ -84,14 +80,3 @@ def test_a_name_that_too_many_files_have_is_not_guessed() -> None:
     files = tree(*(f"m{number}/types.h" for number in range(MAX_NAMESAKES + 1)), "m1/main.c")
     check(files, "m1/main.c", "c", "types.h", "m1/types.h")
     check(files, "main.c", "c", "types.h", None)
-
-
-@given(
-    st.sets(paths("a.h", "b.h", "a.c"), max_size=12),
-    paths("a.c"),
-    st.sampled_from(["a.h", "a/b.h", "../a.h", "./a.h", "<a/a.h>", "<b.h>", "lib/../a.h", "test/a.h"]),
-    paths("a.h", "b.h"),
-)
-@settings(max_examples=examples(300))
-def test_includes_wait_under_the_right_keys(files: set[str], importer: str, module: str, new: str) -> None:
-    appears(files, importer, "c", module, new)

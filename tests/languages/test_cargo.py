@@ -41,13 +41,3 @@ def test_a_crate_says_where_its_roots_are() -> None:
     assert (crate.folder, crate.library, crate.is_old) == ("a-b", "a-b/src/lib.rs", False)
     assert crate.roots == {"a-b/tools/tool.rs", "a-b/tools/other.rs"}
     assert crate.renamed == {"kernel": "core_kit"}
-
-
-def test_a_crate_without_an_edition_is_of_the_first() -> None:
-    crate = crates(FILES).around("c/lib/root.rs")
-    assert crate is not None
-    assert crate.is_old
-    outside = crates(FILES).around("x.rs")
-    assert outside is not None
-    assert not outside.is_old
-    assert crates({"x.rs": ""}).around("x.rs") is None

@@ -54,7 +54,3 @@ def test_a_changed_manifest_is_read_again() -> None:
     files["src/Shop.Core/Shop.Core.csproj"] = "<RootNamespace>Store</RootNamespace>"
     project.invalidate_config()
     assert project.resolve(PROGRAM, "csharp", imported) == "src/Shop.Core/Auth/Session.cs"
-
-
-def test_nothing_is_certainly_missing() -> None:
-    assert not resolver(CSHARP).is_internal(PROGRAM, "csharp", Import("Shop.Web.Gone", "", 1))

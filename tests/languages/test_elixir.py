@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from foveal.benchmarks.source_world import SourceWorld
-from foveal.daemon.languages.elixir import underscored
 from foveal.daemon.languages.shared.imports import ImportResolver, keys_of_path
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.languages.shared.records import Import
@@ -155,14 +154,6 @@ def test_modules_lie_in_files_by_their_names(module: str, expected: str | None) 
     assert not resolver.is_internal("test/shop/cart_test.exs", "elixir", imported)
     keys = resolver.retry_keys("test/shop/cart_test.exs", "elixir", imported)
     assert expected is None or set(keys) & set(keys_of_path(expected))
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [("Cart", "cart"), ("HTTPClient", "http_client"), ("ShopWeb", "shop_web"), ("OAuth2", "o_auth2")],
-)
-def test_names_of_files(name: str, expected: str) -> None:
-    assert underscored(name) == expected
 
 
 def test_calls_are_linked() -> None:

@@ -42,12 +42,6 @@ def test_go(module: str, expected: str | None, everything: tuple[str, ...]) -> N
     assert resolver(GO).resolve_all("main.go", "go", Import(module, "", 1)) == everything
 
 
-def test_go_missing_packages() -> None:
-    project = resolver(GO)
-    assert project.is_internal("main.go", "go", Import("example.com/app/v2/gone", "", 1))
-    assert not project.is_internal("main.go", "go", Import("example.com/other", "", 1))
-
-
 def test_changes_of_names_and_config_are_seen() -> None:
     files: Files = dict(GO)
     project = resolver(files)

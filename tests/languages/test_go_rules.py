@@ -41,11 +41,3 @@ def test_packages_and_methods() -> None:
             ),
         }
     )
-
-
-def test_embedding_is_inheritance() -> None:
-    check(
-        MODULE
-        | {"a.go": "package a\n\ntype Base struct{}\n\ntype Derived struct {\n\tBase  // => Base\n}\n"},
-        "inherit",
-    )

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.languages.bash import readable_parts
 from foveal.daemon.languages.c import is_cpp
 from foveal.daemon.languages.shared.language import LANGUAGES
 from foveal.daemon.languages.shared.parse import MAX_OPEN, is_tangled, parse_source
 from foveal.daemon.languages.shared.records import ParsedFile
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 @pytest.mark.parametrize(
@@ -81,17 +78,3 @@ after() {
         (each.name, each.start_line, each.end_line) for each in parsed.symbols if each.kind == "function"
     ]
     assert found == [("before", 3, 6), ("between", 11, 13), ("after", 15, 17)]
-
-
-_PIECES = ("f() {\n", "function g {\n", "}\n", "}", "\n", " \n", "x=${(f)y}\n", "echo é\n", "h() { :; }\n")
-
-
-@given(lines=st.lists(st.sampled_from(_PIECES), max_size=20), whole=st.booleans())
-def test_parts_that_cannot_be_read_keep_their_place(lines: list[str], *, whole: bool) -> None:
-    source = "".join(lines).encode()
-    kept = readable_parts(source, lambda part: whole or b"${(" not in part)
-    assert len(kept) == len(source)
-    assert [at for at, byte in enumerate(kept) if byte == 10] == [
-        at for at, byte in enumerate(source) if byte == 10
-    ]
-    assert kept == source or b"${(" in source

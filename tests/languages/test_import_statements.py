@@ -69,51 +69,6 @@ except (ModuleNotFoundError, OSError):
     ]
 
 
-def test_script_imports() -> None:
-    source = """\
-import a, { b } from "./a.js";
-import type { T } from './t';
-import "./side.css";
-export * from "./z";
-export { default as if } from "./if";
-const c = require("./c");
-const d = await import("./d");
-const e = require(name), f = load("./f"), g = require(`./g${x}`);
-import h = require("./h");
-"""
-    assert [module for module, *_ in imports(source, "typescript")] == [
-        "./a.js", "./t", "./side.css", "./z", "./if", "./c", "./d", "./h",
-    ]  # fmt: skip
-    bundle = "({1:[function(require,module,exports){ require('./inside') }]})"
-    assert imports(bundle, "javascript") == []
-
-
-def test_rust_imports() -> None:
-    source = """\
-use crate::auth::{session, Session as S};
-use serde::Deserialize;
-mod inner;
-#[cfg(unix)]
-mod unix;
-#[path = "odd/place.rs"]
-mod moved;
-mod tests {
-    use super::*;
-    mod file;
-}
-"""
-    assert imports(source, "rust") == [
-        ("crate::auth", "", 1, True),
-        ("crate::auth", "session", 1, False),
-        ("serde", "", 2, True),
-        ("self", "inner", 3, True),
-        ("self", "unix", 5, False),
-        ("./odd/place.rs", "", 7, True),
-        ("self", "", 9, True),
-        ("self::tests", "file", 10, True),
-    ]
-
-
 def test_imports_of_packages() -> None:
     java = "import a.b.C;\nimport static a.b.D.*;\nimport a.e.*;\n"
     assert imports(java, "java") == [("a.b", "C", 1, False), ("a.b.D", "", 2, True), ("a.e", "", 3, True)]

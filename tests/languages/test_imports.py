@@ -23,20 +23,6 @@ def test_other_languages_resolve_nothing() -> None:
         assert not project.is_internal("x", language, Import("pkg", "", 1))
 
 
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
-        ("a/tsconfig.json", True),
-        ("go.mod", True),
-        ("b/package.json", True),
-        ("a.json", False),
-        ("x.py", False),
-    ],
-)
-def test_config_files(path: str, expected: bool) -> None:
-    assert resolver({}).is_config(path) is expected
-
-
 DEEP = "[" * 100_000
 HOSTILE_CONFIGS = [
     "",
@@ -101,32 +87,9 @@ def test_a_very_deep_folder_is_no_recursion() -> None:
 # Few names, so that they often meet.
 FOLDERS = st.lists(st.sampled_from(["a", "b", "src"]), max_size=3).map("/".join)
 PYTHON_NAMES = st.sampled_from(["__init__.py", "a.py", "b.py", "a.pyi", "__init__.pyi"])
-SCRIPT_NAMES = st.sampled_from(
-    ["a.ts", "a.js", "b.d.ts", "index.ts", "index.js", "b.tsx", "a.x.ts", "b.json"]
-)
 GO_NAMES = st.sampled_from(["a.go", "b.go", "a_test.go"])
 PYTHON_MODULES = st.sampled_from(
     ["a", "b", "a.b", "b.a", "a.b.a", "src.a", ".", "..", ".a", "..a", "..b.a", "...a", "...."]
-)
-SCRIPT_MODULES = st.sampled_from(
-    [
-        "./a",
-        "./b",
-        "./a.js",
-        "./a.x",
-        ".",
-        "..",
-        "../a",
-        "../b/",
-        "./src",
-        "@/a",
-        "@/b/a",
-        "a",
-        "a/b",
-        "p",
-        "p/a",
-        "#a",
-    ]
 )
 GO_MODULES = st.sampled_from(["m", "m/a", "m/a/b", "m/src", "n", "n/a"])
 CONFIG = {
@@ -158,28 +121,6 @@ def appears(files: set[str], importer: str, language: str, imported: Import, new
         assert set(keys) & set(keys_of_path(new))
 
 
-@given(
-    st.sets(paths(PYTHON_NAMES), max_size=12), paths(PYTHON_NAMES), PYTHON_MODULES,
-    st.sampled_from(["", "a", "b"]), paths(PYTHON_NAMES),
-)  # fmt: skip
-@settings(max_examples=examples(500))
-def test_python_imports_wait_under_the_right_keys(
-    files: set[str], importer: str, module: str, name: str, new: str
-) -> None:
-    appears(files, importer, "python", Import(module, name, 1, required=not name), new)
-
-
-@given(
-    st.sets(paths(SCRIPT_NAMES), max_size=12), paths(SCRIPT_NAMES),
-    st.sampled_from(["javascript", "typescript"]), SCRIPT_MODULES, paths(SCRIPT_NAMES),
-)  # fmt: skip
-@settings(max_examples=examples(500))
-def test_script_imports_wait_under_the_right_keys(
-    files: set[str], importer: str, language: str, module: str, new: str
-) -> None:
-    appears(files, importer, language, Import(module, "", 1), new)
-
-
 def test_a_folder_that_becomes_a_package_is_noticed() -> None:
     appears({"x/kit/a.py"}, "y/z.py", "python", Import("kit.a", "", 1), "x/kit/__init__.py")
     appears({"x/kit/a.py"}, "x/kit/b.py", "python", Import("a", "", 1), "x/kit/__init__.py")
@@ -193,12 +134,6 @@ def test_a_package_with_a_stub_stays_one_without_it() -> None:
     del files["x/kit/__init__.pyi"]
     project.removed("x/kit/__init__.pyi")
     assert project.resolve("y/z.py", "python", kit) == "x/kit/__init__.py"
-
-
-@given(st.sets(paths(GO_NAMES), max_size=12), paths(GO_NAMES), GO_MODULES, paths(GO_NAMES))
-@settings(max_examples=examples(500))
-def test_go_imports_wait_under_the_right_keys(files: set[str], importer: str, module: str, new: str) -> None:
-    appears(files, importer, "go", Import(module, "", 1), new)
 
 
 @given(

@@ -62,13 +62,6 @@ def test_a_package_is_all_its_files_and_for_tests_also_theirs() -> None:
     assert everything("java", "src/test/java/com/shop/A.java", "com.shop.auth") == own + tests
 
 
-def test_a_function_may_be_in_any_file_of_its_package() -> None:
-    assert everything("kotlin", "x.kt", "com.shop.kt", "slugify") == (
-        "src/main/kotlin/com/shop/kt/Strings.kt",
-    )
-    check(JAVA, "x.kt", "kotlin", "com.shop.kt", None, "slugify")
-
-
 def test_kotlin_leaves_out_what_all_packages_begin_with() -> None:
     files = tree("src/main/kotlin/auth/Session.kt", "other/auth/Plain.kt")
     check(
@@ -82,10 +75,6 @@ def test_kotlin_leaves_out_what_all_packages_begin_with() -> None:
     check(files, "src/main/kotlin/App.kt", "kotlin", "org.shop.auth", None, "Plain")
     check(files, "src/main/kotlin/App.kt", "kotlin", "kotlin.auth", None, "Session")
     check(files, "A.java", "java", "org.shop.auth", None, "Session")
-
-
-def test_nothing_is_certainly_missing() -> None:
-    assert not resolver(JAVA).is_internal(APP, "java", Import("com.shop.auth", "Gone", 1))
 
 
 def test_a_class_that_appears_is_found() -> None:

@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.languages.shared.records import Import
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tests.import_cases import check, resolver, tree
-from tests.path_import_cases import appears, paths
-from tests.properties import examples
+from tests.import_cases import check, tree
 
 LUA = tree(
     "lua/shop/init.lua",
@@ -44,18 +39,3 @@ LUA = tree(
 )
 def test_requires(importer: str, module: str, expected: str | None) -> None:
     check(LUA, importer, "lua", module, expected)
-
-
-def test_nothing_is_certainly_missing() -> None:
-    assert not resolver(LUA).is_internal("plugin/shop.lua", "lua", Import("shop.gone", "", 1))
-
-
-@given(
-    st.sets(paths("a.lua", "b.lua", "init.lua"), max_size=12),
-    paths("a.lua"),
-    st.sampled_from(["a", "a.b", "b.a.b", "lib.a", "a/b", "test.a"]),
-    paths("a.lua", "b.lua", "init.lua"),
-)
-@settings(max_examples=examples(300))
-def test_requires_wait_under_the_right_keys(files: set[str], importer: str, module: str, new: str) -> None:
-    appears(files, importer, "lua", module, new)

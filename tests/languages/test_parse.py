@@ -31,25 +31,6 @@ def test_lines_end_at_line_feeds(data: bytes, lines: int, language: str) -> None
     assert parse_source(data, language).lines == lines
 
 
-def test_a_language_without_grammar_has_lines_only() -> None:
-    assert parse_source(b"fn main() {}\n", "zig") == ParsedFile((), (), 1)
-
-
-@pytest.mark.parametrize(
-    ("source", "language", "name"),
-    [
-        ("def good(): pass\ndef bad(:\n  x = (\n", "python", "good"),
-        ("function good() {}\nclass {{{ ;\n", "javascript", "good"),
-        ("export interface Good { a: 1 }\nlet = = ;\n", "typescript", "Good"),
-        ("package x\nfunc good() {}\nfunc bad( {\n", "go", "good"),
-    ],
-)
-def test_what_parsed_of_a_broken_file_is_kept(source: str, language: str, name: str) -> None:
-    parsed = parse_source(source.encode(), language)
-    assert parsed.broken
-    assert name in {each.name for each in parsed.symbols}
-
-
 def test_hostile_sources_end() -> None:
     """In a process of its own: some grammars keep memory of such sources."""
     done = subprocess.run(

@@ -6,12 +6,8 @@ import json
 
 import pytest
 from foveal.daemon.languages.shared.records import Import
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.import_cases import Files, check, resolver, tree
-from tests.path_import_cases import appears, paths
-from tests.properties import examples
 
 COMPOSER: Files = tree(
     "src/Models/User.php",
@@ -77,13 +73,6 @@ def test_older_rules() -> None:
     check(files, "x.php", "php", "Price_List", "old/Shop/Price/List.php")
 
 
-def test_without_rules_the_namespace_says_it() -> None:
-    files = tree("app/Models/User.php", "app/User.php", "Plain.php")
-    check(files, "app/x.php", "php", "App\\Models\\User", "app/Models/User.php")
-    check(files, "app/x.php", "php", "App\\Other\\User", None)
-    check(files, "app/x.php", "php", "Plain", "Plain.php")
-
-
 @pytest.mark.parametrize(
     ("module", "missing"),
     [
@@ -100,17 +89,6 @@ def test_without_rules_the_namespace_says_it() -> None:
 )
 def test_what_is_certainly_missing(module: str, missing: bool) -> None:
     assert resolver(COMPOSER).is_internal("src/Run.php", "php", Import(module, "", 1)) is missing
-
-
-def test_rules_that_change_are_read_again() -> None:
-    files = dict(COMPOSER)
-    project = resolver(files)
-    assert project.is_config("packages/pay/composer.json")
-    card = Import("Pay\\Card", "", 1)
-    assert project.resolve("index.php", "php", card) == "packages/pay/src/Card.php"
-    files["packages/pay/composer.json"] = '{"autoload": {"psr-4": {"Paid\\\\": "src"}}}'
-    project.invalidate_config()
-    assert project.resolve("index.php", "php", card) is None
 
 
 HOSTILE = [
@@ -133,24 +111,3 @@ def test_hostile_rules_neither_raise_nor_leave_the_root(text: str) -> None:
         assert found is None or found in files
         project.is_internal("src/a.php", "php", imported)
         project.retry_keys("src/a.php", "php", imported)
-
-
-RULES = {
-    "": {},
-    "psr-4": {"composer.json": '{"autoload": {"psr-4": {"A\\\\": "lib", "A\\\\b\\\\": ["a", "b"]}}}'},
-    "classmap": {"composer.json": '{"autoload": {"classmap": ["lib"], "psr-0": {"": "a"}}}'},
-}
-
-
-@given(
-    st.sets(paths("a.php", "b.php"), max_size=12),
-    paths("a.php"),
-    st.sampled_from(["A\\a", "A\\b\\a", "a\\b", "b", "x\\a_b", "./a.php", "../b.php", "lib/a.php", "a.php"]),
-    paths("a.php", "b.php"),
-    st.sampled_from(sorted(RULES)),
-)
-@settings(max_examples=examples(400))
-def test_names_wait_under_the_right_keys(
-    files: set[str], importer: str, module: str, new: str, rules: str
-) -> None:
-    appears(files, importer, "php", module, new, RULES[rules])

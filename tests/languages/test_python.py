@@ -60,56 +60,10 @@ def test_python(importer: str, module: str, name: str, expected: str | None) -> 
     check(PACKAGE, importer, "python", module, expected, name)
 
 
-def test_python_roots_are_src_and_lib_and_the_nearest_one_wins() -> None:
-    files = tree("src/app/__init__.py", "src/app/a.py", "lib/app/a.py", "lib/app/b.py", "tests/t.py")
-    check(files, "tests/t.py", "python", "app.a", "src/app/a.py")
-    check(files, "tests/t.py", "python", "app.b", "lib/app/b.py")
-    files = tree(
-        *(
-            f"{service}/{path}"
-            for service in ("one", "two")
-            for path in ("app/__init__.py", "app/a.py", "run.py")
-        )
-    )
-    check(files, "one/run.py", "python", "app.a", "one/app/a.py")
-    check(files, "two/app/a.py", "python", "app", "two/app/__init__.py")
-
-
-def test_python_packages_elsewhere_are_found_but_not_those_of_tests() -> None:
-    files = tree(
-        "python/core/kit/__init__.py", "python/core/kit/a.py", "tests/sphinx/__init__.py", "docs/conf.py"
-    )
-    check(files, "docs/conf.py", "python", "kit.a", "python/core/kit/a.py")
-    check(files, "docs/conf.py", "python", "core.kit.a", None)
-    check(files, "docs/conf.py", "python", "sphinx", None)
-    check(files, "tests/sphinx/x.py", "python", "sphinx", "tests/sphinx/__init__.py")
-    files = tree("a/one/kit/__init__.py", "b/one/kit/__init__.py", "b/two/x.py", "a/two/x.py")
-    check(files, "b/two/x.py", "python", "kit", "b/one/kit/__init__.py")
-    check(files, "a/two/x.py", "python", "kit", "a/one/kit/__init__.py")
-
-
 def test_a_package_at_the_root_is_still_a_root() -> None:
     files = tree("__init__.py", "a.py", "sub/__init__.py", "sub/b.py")
     check(files, "sub/b.py", "python", "..", "__init__.py")
     check(files, "sub/b.py", "python", "a", "a.py")
-
-
-@pytest.mark.parametrize(
-    ("importer", "module", "name", "expected"),
-    [
-        ("tests/test_auth.py", "pkg.gone", "", True),
-        ("tests/test_auth.py", "pkg.space", "", False),
-        ("tests/test_auth.py", "pkg", "gone", False),
-        ("tests/test_auth.py", "numpy.linalg", "", False),
-        ("tests/test_auth.py", "tools.gone", "", False),
-        ("pkg/auth.py", ".gone", "", True),
-        ("pkg/space/inner.py", ".", "", False),
-        ("pkg/auth.py", "....gone", "", False),
-    ],
-)
-def test_python_missing_files(importer: str, module: str, name: str, expected: bool) -> None:
-    imported = Import(module, name, 1, required=not name)
-    assert resolver(PACKAGE).is_internal(importer, "python", imported) is expected
 
 
 def test_a_compiled_module_is_not_missing() -> None:

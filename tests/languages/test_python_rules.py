@@ -116,69 +116,6 @@ def test_methods_by_what_the_object_is() -> None:
     )
 
 
-def test_the_order_of_several_bases() -> None:
-    check(
-        {
-            "a.py": (
-                "class Base:\n    def get(self): ...\n    def put(self): ...\n"
-                "class Left(Base): ...\n"
-                "class Mixin:\n    def get(self): ...\n"
-                "class Right(Base):\n    def put(self): ...\n"
-                "class One(Left, Mixin):\n    def go(self): self.get()  # => Base.get\n"
-                "class Two(Left, Right):\n    def go(self): self.put()  # => Right.put\n"
-            )
-        }
-    )
-
-
-def test_a_parameter_may_be_called_as_the_object_is() -> None:
-    check(
-        {
-            "a.py": (
-                "class A:\n    def b(self): ...\n"
-                "    def m(self, cls):\n        cls()  # => ?\n        self.b()  # => A.b\n"
-                "        def inner(cls):\n            cls.b()  # => ?\n"
-                "    @classmethod\n    def k(cls):\n        cls.b()  # => A.b\n"
-            )
-        }
-    )
-
-
-def test_bases_and_decorators() -> None:
-    check(
-        {
-            "a.py": "class Meta(type): ...\nclass Base(metaclass=Meta): ...\ndef wrap(f): ...\n",
-            "b.py": (
-                "import a\nfrom a import Base, wrap\nfrom json import JSONEncoder\n"
-                "class One(Base): ...  # => a.py#Base\n"
-                "class Two(a.Base, One): ...  # => a.py#Base, One\n"
-                "class Three(JSONEncoder): ...  # => external\n"
-                "class Four(Generic[T], Unknown): ...  # => ?, ?\n"
-                "@wrap  # => a.py#wrap\n"
-                "def f(): ...\n"
-            ),
-            "c.py": "from a import Base\nclass Base(Base): ...  # => a.py#Base\n",
-        },
-        "inherit",
-        "decorate",
-    )
-
-
-def test_values_that_are_passed_on() -> None:
-    check(
-        {
-            "a.py": "def handle(): ...\nLIMIT = 3\n",
-            "b.py": (
-                "from a import handle, LIMIT\n"
-                "TABLE = {'x': handle}  # => a.py#handle\n"
-                "def f(handle):\n    return g(handle)  # => \n"
-                "def g(x=LIMIT):  # => a.py#LIMIT\n    register(x, handle)  # => a.py#handle\n"
-            ),
-        },
-        "use",
-    )
-
-
 def test_circles_end() -> None:
     check(
         {
@@ -210,32 +147,6 @@ def test_each_of_several_types_counts() -> None:
                 "class A:\n    def f(self): ...\nclass B:\n    def f(self): ...\n"
                 "def g(x: 'A | B'):\n    x.f()  # => A.f, B.f\n"
                 "y = A()\ny = B()\ny.f()  # => A.f, B.f\n"
-            )
-        }
-    )
-
-
-def test_what_an_attribute_began_with_is_not_read_with_it() -> None:
-    check(
-        {
-            "a.py": (
-                "START = 'x'\ndef noop(): ...\n"
-                "class A:\n    def __init__(self):\n        self.state = START  # => START\n"
-                "        self.stop = noop  # => noop\n"
-                "    def go(self):\n        return [self.state]  # => \n"
-            )
-        },
-        "use",
-    )
-
-
-def test_patterns_bind_names() -> None:
-    check(
-        {
-            "a.py": (
-                "def save(): ...\ndef load(): ...\n"
-                "def f(x):\n    match x:\n        case [save, load]:\n            save()  # => ?\n"
-                "def g(x):\n    first, *save = x\n    save()  # => ?\n"
             )
         }
     )

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
-from foveal.daemon.languages.shared.language import LANGUAGES
 from foveal.daemon.languages.shared.parse import parse_source
 
 from tests.parse_cases import check, docs, heads
@@ -757,9 +754,3 @@ def test_bash() -> None:
     assert heads(BASH, "bash")["hello"] == "hello()"
     assert docs(BASH, "bash")["hello"] == "Says hello."
     assert not parse_source(BASH.encode(), "bash").broken
-
-
-def test_no_query_has_the_engines_own_predicates() -> None:
-    # To free a compiled query that has some ends the process.
-    for row in LANGUAGES.values():
-        assert set(re.findall(r"#[\w-]+[?!]", row.definitions + row.calls)) <= {"#set!"}, row.name

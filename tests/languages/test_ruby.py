@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import pytest
 from foveal.daemon.languages.shared.records import Import
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.import_cases import check, resolver, tree
-from tests.path_import_cases import appears, paths
-from tests.properties import examples
 
 RUBY = tree(
     "lib/shop.rb",
@@ -68,14 +64,3 @@ def test_requires(importer: str, module: str, expected: str | None) -> None:
 )
 def test_what_is_certainly_missing(module: str, missing: bool) -> None:
     assert resolver(RUBY).is_internal("lib/shop.rb", "ruby", Import(module, "", 1)) is missing
-
-
-@given(
-    st.sets(paths("a.rb", "b.rb"), max_size=12),
-    paths("a.rb"),
-    st.sampled_from(["a", "a/b", "./a", "../b", "b/a.rb", "lib/a"]),
-    paths("a.rb", "b.rb"),
-)
-@settings(max_examples=examples(300))
-def test_requires_wait_under_the_right_keys(files: set[str], importer: str, module: str, new: str) -> None:
-    appears(files, importer, "ruby", module, new)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.languages.shared.imports import keys_of_path
 from foveal.daemon.languages.shared.records import Import
 
 from tests.import_cases import Files, check, resolver, tree
@@ -78,32 +77,6 @@ def test_tests_that_are_compiled_into_one_are_its_modules() -> None:
     files = tree("tests/lib.rs", "tests/schema.rs", "tests/insert.rs", "src/lib.rs")
     files["Cargo.toml"] = '[package]\nname = "x"\nedition = "2021"\n'
     check(files, "tests/insert.rs", "rust", "super::schema", "tests/schema.rs")
-
-
-def test_only_declared_modules_are_missing() -> None:
-    project = resolver(RUST)
-    importer = "app/src/lib.rs"
-    assert project.is_internal(importer, "rust", Import("self", "gone", 1))
-    assert project.is_internal(importer, "rust", Import("./gone.rs", "", 1))
-    assert not project.is_internal(importer, "rust", Import("self", "gone", 1, required=False))
-    assert not project.is_internal(importer, "rust", Import("crate::gone", "", 1))
-    assert not project.is_internal(importer, "rust", Import("serde", "", 1))
-
-
-@pytest.mark.parametrize(
-    ("module", "name", "added"),
-    [("self", "late", "app/src/late.rs"), ("self", "late", "app/src/late/mod.rs")],
-)
-def test_a_module_that_appears_is_found(module: str, name: str, added: str) -> None:
-    files: Files = dict(RUST)
-    project = resolver(files)
-    imported = Import(module, name, 1)
-    assert project.resolve("app/src/lib.rs", "rust", imported) is None
-    keys = project.retry_keys("app/src/lib.rs", "rust", imported)
-    files[added] = ""
-    project.added(added)
-    assert set(keys) & set(keys_of_path(added))
-    assert project.resolve("app/src/lib.rs", "rust", imported) == added
 
 
 def test_a_changed_manifest_is_read_again() -> None:

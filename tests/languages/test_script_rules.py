@@ -108,22 +108,6 @@ def test_methods_by_what_the_object_is() -> None:
     )
 
 
-def test_bases_and_components() -> None:
-    check(
-        {
-            "ui.tsx": "export const Button = () => null\nexport class Panel {}\nexport interface Shown {}\n",
-            "app.tsx": (
-                "import { Button, Panel, Shown } from './ui'\n"
-                "class Side extends Panel implements Shown {}  // => ui.tsx#Panel, ui.tsx#Shown\n"
-                "interface More extends Shown {}  // => ui.tsx#Shown\n"
-                "const app = () => <Button/>  // => ui.tsx#Button\n"
-            ),
-        },
-        "inherit",
-        "call",
-    )
-
-
 def test_circles_end() -> None:
     check(
         {
@@ -131,16 +115,6 @@ def test_circles_end() -> None:
             "b.ts": "export * from './a'\nexport { f } from './a'\nclass A extends A {}\nnew A().go()  // => A, ?\n",
         }
     )
-
-
-def test_barrels_that_pass_each_other_on_end() -> None:
-    names = "abcdef"
-    files = {
-        f"{one}.ts": "".join(f"export * from './{other}'\n" for other in names if other != one)
-        for one in names
-    }
-    files["use.ts"] = "import { n } from './a'\nimport * as all from './b'\nn()  // => ?\nall.m()  // => ?\n"
-    check(files)
 
 
 def test_blocks_and_nameless_functions_hide_what_is_at_the_top() -> None:

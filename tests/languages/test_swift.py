@@ -69,7 +69,3 @@ def test_a_file_that_appears_below_a_module_is_noticed() -> None:
     project.added("Sources/Auth/New/Aaa.swift")
     assert set(keys) & set(keys_of_path("Sources/Auth/New/Aaa.swift"))
     assert "Sources/Auth/New/Aaa.swift" in project.resolve_all("x.swift", "swift", imported)
-
-
-def test_nothing_is_certainly_missing() -> None:
-    assert not resolver(SWIFT).is_internal("x.swift", "swift", Import("Gone", "", 1))

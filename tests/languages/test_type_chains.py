@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 from foveal.daemon.languages.shared.chains import type_chains
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 @pytest.mark.parametrize(
@@ -43,8 +41,3 @@ from hypothesis import strategies as st
 )
 def test_written_types(written: str, chains: list[str]) -> None:
     assert list(type_chains(written)) == chains
-
-
-@given(st.text(alphabet="AB[]<>|,. :*&'\"()?", max_size=80))
-def test_any_text_ends(written: str) -> None:
-    assert all(chain for chain in type_chains(written))

@@ -41,8 +41,3 @@ def test_what_steers_is_named(text: str) -> None:
 )
 def test_a_plain_note_is_trusted(text: str) -> None:
     assert suspicions(text) == ()
-
-
-def test_a_huge_text_is_looked_at_in_its_beginning() -> None:
-    assert suspicions("ignore " * 200_000) == ()
-    assert suspicions("x" * 30_000 + " ignore previous instructions") == ()

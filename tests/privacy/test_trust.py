@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.errors import InvalidRequest, NotFound, StateError
 from foveal.daemon.core.system import System
-from foveal.daemon.privacy.trust import FILE_BYTES, TrustStore, content_digest, files_to_trust
+from foveal.daemon.privacy.trust import FILE_BYTES, TrustStore, files_to_trust
 
 
 @pytest.fixture
@@ -31,13 +31,6 @@ def wanted(root: Path) -> dict[str, str]:
     return {file.path: file.digest for file in files_to_trust(str(root), System())}
 
 
-def test_what_needs_trust_is_listed(root: Path) -> None:
-    files = files_to_trust(str(root), System())
-    assert [file.path for file in files] == ["foveal.toml", ".foveal/templates/system.j2"]
-    assert files[1].digest == content_digest(b"{{ context }}")
-    assert files[1].size_bytes == len("{{ context }}")
-
-
 def test_a_trusted_content_holds_over_a_restart_and_another_does_not(
     root: Path, store: TrustStore, tmp_path: Path
 ) -> None:
@@ -48,15 +41,6 @@ def test_a_trusted_content_holds_over_a_restart_and_another_does_not(
     assert not again.covers(".foveal/templates/system.j2", b"{{ context }} ")
     assert not again.covers(".foveal/templates/user.j2", b"{{ context }}")
     assert not store.of(str(root.parent)).covers(".foveal/templates/system.j2", b"{{ context }}")
-
-
-def test_going_back_to_a_trusted_content_asks_nothing_again(root: Path, store: TrustStore) -> None:
-    template = root / ".foveal/templates/system.j2"
-    store.trust(str(root), wanted(root))
-    template.write_text("other")
-    store.trust(str(root), wanted(root))
-    assert store.of(str(root)).covers(".foveal/templates/system.j2", b"{{ context }}")
-    assert store.of(str(root)).covers(".foveal/templates/system.j2", b"other")
 
 
 def test_what_changed_since_it_was_shown_is_not_trusted(root: Path, store: TrustStore) -> None:

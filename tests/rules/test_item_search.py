@@ -23,7 +23,6 @@ from foveal.daemon.rules.item_search import (
     NAMED_MAX,
     ItemMatches,
     ItemSearch,
-    WarmItemSearch,
     WordEvidence,
     item_words,
     query_texts,
@@ -57,8 +56,13 @@ SCREENSHOT = tool("browser", "take_screenshot", "Take a screenshot of the curren
 ITEMS = (COMMITS, MIGRATIONS, RETRIES, ACCESS, GIT_LOG, SCREENSHOT)
 
 
-async def in_thread(work: Callable[[], T]) -> T:
-    return await asyncio.to_thread(work)
+class Threads:
+    async def in_builder(self, work: Callable[[], T]) -> T:
+        return await asyncio.to_thread(work)
+
+
+def searching(scoring: object) -> ItemSearch:
+    return ItemSearch(scoring, Threads())  # type: ignore[arg-type]  # they have what is used of them
 
 
 class RealScores:
@@ -126,20 +130,20 @@ def names(found: ItemMatches) -> set[str]:
     ],
 )
 async def test_items_about_the_message_are_taken(real: RealScores, message: str, expected: str) -> None:
-    found = await ItemSearch(real, in_thread).search(ITEMS, message, NORMAL, within_s=GENEROUS_S)
+    found = await searching(real).search(ITEMS, message, NORMAL, within_s=GENEROUS_S)
     assert expected in names(found)
     assert len(found.taken) <= 3, "and little else"
 
 
 @pytest.mark.parametrize("message", ["", " \n ", "good night", "thank you very much", "\ud800"])
 async def test_nothing_is_taken_because_there_is_room(real: RealScores, message: str) -> None:
-    found = await ItemSearch(real, in_thread).search(ITEMS, message, NORMAL, within_s=GENEROUS_S)
+    found = await searching(real).search(ITEMS, message, NORMAL, within_s=GENEROUS_S)
     assert names(found) == set()
     assert {one.reason for one in found.considered} <= {"floor"}
 
 
 async def test_earlier_messages_count_less(real: RealScores) -> None:
-    search = ItemSearch(real, in_thread)
+    search = searching(real)
     history = [{"role": "user", "content": "how should I word this commit message?"}]
     alone = await search.search(ITEMS, "yes, do it", NORMAL, within_s=GENEROUS_S)
     after = await search.search(ITEMS, "yes, do it", NORMAL, within_s=GENEROUS_S, history=history)
@@ -152,7 +156,7 @@ async def test_earlier_messages_count_less(real: RealScores) -> None:
 
 async def test_removed_and_denied_items_are_listed_with_their_score(real: RealScores) -> None:
     barred = {ItemKey("rule", "commits"): "removed", ItemKey("tool", "git_log", "git"): "denied"}
-    found = await ItemSearch(real, in_thread).search(
+    found = await searching(real).search(
         ITEMS,
         "how should I word this commit message?",
         NORMAL,
@@ -165,7 +169,7 @@ async def test_removed_and_denied_items_are_listed_with_their_score(real: RealSc
 
 
 async def test_a_kind_that_is_off_is_not_even_embedded(real: RealScores) -> None:
-    search = ItemSearch(real, in_thread)
+    search = searching(real)
     only_rules = resolve(parse_selection({"tools": "off"}))
     found = await search.search(ITEMS, "take a screenshot", only_rules, within_s=GENEROUS_S)
     assert all(one.item.type == "rule" for one in (*found.taken, *found.considered))
@@ -181,13 +185,13 @@ async def test_a_kind_that_is_off_is_not_even_embedded(real: RealScores) -> None
 
 async def test_the_same_text_is_compared_once(real: RealScores) -> None:
     twins = [rule("twin", "The same."), Item("reference", "twin", "agent", "The same.", "s")]
-    found = await ItemSearch(real, in_thread).search(twins, "the same twin", NORMAL, within_s=GENEROUS_S)
+    found = await searching(real).search(twins, "the same twin", NORMAL, within_s=GENEROUS_S)
     assert real.asked[-1][1] == ("twin\n\nThe same.",)
     assert {one.item.type for one in found.taken} == {"rule", "reference"}
 
 
 async def test_embedding_items_sends_no_query(real: RealScores) -> None:
-    assert await ItemSearch(real, in_thread).embed(ITEMS, GENEROUS_S) == 0
+    assert await searching(real).embed(ITEMS, GENEROUS_S) == 0
     queries, documents = real.asked[-1]
     assert (queries, len(documents)) == ((), len(ITEMS))
 
@@ -203,9 +207,7 @@ async def test_embedding_items_sends_no_query(real: RealScores) -> None:
 async def test_where_it_fails_nothing_is_taken(
     scoring: FixedScores | NeverScores, within_s: float, expected: str
 ) -> None:
-    found = await ItemSearch(scoring, in_thread).search(
-        ITEMS, "why does retry_captures fail?", NORMAL, within_s=within_s
-    )
+    found = await searching(scoring).search(ITEMS, "why does retry_captures fail?", NORMAL, within_s=within_s)
     assert (found.taken, found.considered) == ((), ())
     (reason,) = found.degraded
     assert reason.startswith("items of mode agent are left out")
@@ -213,7 +215,7 @@ async def test_where_it_fails_nothing_is_taken(
 
 
 async def test_items_without_vectors_are_reported_and_can_be_named() -> None:
-    found = await ItemSearch(FixedScores(pending=3), in_thread).search(
+    found = await searching(FixedScores(pending=3)).search(
         ITEMS, "why does retry_captures fail?", NORMAL, within_s=GENEROUS_S
     )
     assert found.degraded == (
@@ -227,14 +229,14 @@ async def test_items_without_vectors_are_reported_and_can_be_named() -> None:
 async def test_too_many_items_are_searched_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(item_search_file, "MAX_DOCUMENTS", 4)
     items = [rule(f"rule_{n}", f"Text {n}.") for n in range(6)]
-    found = await ItemSearch(FixedScores(), in_thread).search(items, "anything", NORMAL, within_s=GENEROUS_S)
+    found = await searching(FixedScores()).search(items, "anything", NORMAL, within_s=GENEROUS_S)
     assert sorted(one.item.name for one in found.taken) == ["rule_0", "rule_1", "rule_2", "rule_3"]
     (reason,) = found.degraded
     assert reason.startswith("2 items of mode agent were not searched")
 
 
 async def test_cached_items_are_never_stale() -> None:
-    search = ItemSearch(FixedScores(), in_thread)
+    search = searching(FixedScores())
     everything = Profile(100, 100, -1, -1)
 
     async def lexical(items: Sequence[Item]) -> list[float]:
@@ -366,7 +368,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 async def test_warming_runs_once_and_again_after_changes() -> None:
     work, embedder = Work(), Embedder()
-    searching = WarmItemSearch(embedder, work)  # type: ignore[arg-type]  # it has what is used of it
+    searching = ItemSearch(embedder, work)  # type: ignore[arg-type]  # it has what is used of it
     async with asyncio.TaskGroup() as tasks:
         work.begin(tasks)
         searching.warm_again("/p", items("a"))
@@ -388,7 +390,7 @@ async def test_warming_runs_once_and_again_after_changes() -> None:
 
 async def test_failed_warming_is_retried_next_time() -> None:
     work, embedder = Work(), Embedder()
-    searching = WarmItemSearch(embedder, work)  # type: ignore[arg-type]  # as above
+    searching = ItemSearch(embedder, work)  # type: ignore[arg-type]  # as above
     embedder.may_answer.set()
     embedder.fails = True
     async with asyncio.TaskGroup() as tasks:

@@ -31,9 +31,6 @@ def tool(name: str, server: str, include: str = "agent") -> ItemDraft:
     return draft_of({"type": "tool", "name": name, "server_name": server, "include": include})
 
 
-HOUR_NS = 3_600 * 10**9
-
-
 def store_in(folder: Path) -> ItemStore:
     return ItemStore(str(folder / "items.json"), System())
 
@@ -42,9 +39,9 @@ def test_put_items_survive_a_restart(tmp_path: Path) -> None:
     store = store_in(tmp_path)
     assert store.load() == StoredItems()
     assert os.listdir(tmp_path) == []
-    assert store.put(rule("a"))
-    assert store.put(tool("search", "web"))
-    assert not store.put(rule("a", text="Do it twice.\n\nÜber"))
+    store.put(rule("a"))
+    store.put(tool("search", "web"))
+    store.put(rule("a", text="Do it twice.\n\nÜber"))
     again = store_in(tmp_path).load()
     assert again == store.load()
     assert list(again.drafts) == [ItemKey("rule", "a"), ItemKey("tool", "search", "web")]
@@ -53,36 +50,15 @@ def test_put_items_survive_a_restart(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["items.json"]
 
 
-def test_fields_of_a_newer_version_are_kept(tmp_path: Path) -> None:
-    path = tmp_path / "items.json"
-    item = {"type": "rule", "name": "a", "include": "always", "text": "x", "globs": ["*.py"], "colour": "red"}
-    path.write_text(json.dumps({"version": 1, "theme": 3, "items": [item]}))
-    store = store_in(tmp_path)
-    store.put(rule("a", text="y"))
-    store.put(rule("b"))
-    content = json.loads(path.read_text())
-    assert content["theme"] == 3
-    assert content["items"][0]["colour"] == "red"
-    assert content["items"][0]["text"] == "y"
-    assert "globs" not in content["items"][0]
-
-
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
         (b"{", "can't be used"),
-        (b"[]", "no object"),
-        (b"\xff\xfe\x00", "can't be used"),
-        (b"[" * 100_000, "can't be used"),
         (b'{"version": 2}', "version 2"),
-        (b'{"items": {}}', "list of objects"),
-        (b'{"items": [1]}', "list of objects"),
-        (b'{"items": [{"type": "rule", "name": "a"}]}', r"items\[0\].include"),
-        (b'{"tool_modes": []}', "tool_modes"),
-        (b'{"tool_modes": {"web": {"default": "glob"}}}', "tool_modes.web"),
-        (b'{"tool_modes": {"web": {"tools": {"a": 1}}}}', "tool_modes.web.tools.a"),
-        (b'{"tool_modes": {"web": {"tools": []}}}', "tool_modes.web.tools"),
-        (b" " * (16 * 1024 * 1024 + 1), "exceeds"),
+        (b'{"version": 1, "items": [1]}', r"\$\.items\[0\]"),
+        (b'{"version": 1, "items": [{"type": "rule", "name": "a"}]}', r"items\[0\].include"),
+        (b'{"version": 1, "tool_modes": {"web": {"default": "glob"}}}', r"\$\.tool_modes\[...\]\.default"),
+        (b" " * (16 * 1024 * 1024 + 1), "can't be used"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_left_alone(tmp_path: Path, content: bytes, reason: str) -> None:
@@ -96,7 +72,8 @@ def test_a_file_that_cannot_be_used_is_left_alone(tmp_path: Path, content: bytes
         store.put(rule("a"))
     assert path.read_bytes() == content
     path.unlink()
-    assert store.put(rule("a"))
+    store.put(rule("a"))
+    assert store.load().drafts
 
 
 def test_a_change_by_hand_is_seen(tmp_path: Path) -> None:
@@ -108,28 +85,6 @@ def test_a_change_by_hand_is_seen(tmp_path: Path) -> None:
         content["items"][0]["text"] = text
         path.write_text(json.dumps(content))
         assert store.load().drafts[ItemKey("rule", "a")].text == text
-
-
-def test_a_settled_file_is_read_once(tmp_path: Path) -> None:
-    store_in(tmp_path).put(rule("a"))
-    os.utime(tmp_path / "items.json", (1, 1))  # which proves nothing: anybody can set it back
-    reads = []
-    age_ns = 0
-
-    class Counting(System):
-        def time_ns(self) -> int:
-            return super().time_ns() + age_ns
-
-        def read(self, path: str, limit: int | None = None) -> tuple[bytes, os.stat_result]:
-            reads.append(path)
-            return super().read(path, limit)
-
-    store = ItemStore(str(tmp_path / "items.json"), Counting())
-    assert store.load() is not store.load()
-    assert len(reads) == 2
-    age_ns = HOUR_NS
-    assert store.load() is store.load()
-    assert len(reads) == 3
 
 
 def test_a_disk_that_fails_changes_nothing(tmp_path: Path) -> None:
@@ -158,16 +113,18 @@ def test_there_is_a_limit(tmp_path: Path) -> None:
     store = store_in(tmp_path)
     with pytest.raises(TooLarge):
         store.put(rule("one more"))
-    assert not store.put(rule("r7"))
+    store.put(rule("r7"))
     assert len(store.load().drafts) == MAX_ITEMS
 
 
 def test_threads_lose_no_change(tmp_path: Path) -> None:
     store = store_in(tmp_path)
-    threads = [
-        threading.Thread(target=lambda n=n: [store.put(rule(f"{n}-{m}")) for m in range(10)])
-        for n in range(4)
-    ]
+
+    def put(client: int) -> None:
+        for number in range(10):
+            store.put(rule(f"{client}-{number}"))
+
+    threads = [threading.Thread(target=put, args=(client,)) for client in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -131,7 +131,7 @@ async def test_damage_is_told_until_a_session_is_made_anew(
         at.meta().write_text("{")
         assert (await at.sessions.find("s")).session is not None, "a moment ago it was whole"
         forget(monkeypatch)
-        for said in ("is not JSON", "is kept as", "is kept as"):
+        for said in ("Expecting property", "is kept as", "is kept as"):
             met = await at.sessions.find("s")
             assert met.session is None
             assert met.problem.startswith("the session s can't be read: ")

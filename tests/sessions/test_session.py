@@ -48,7 +48,7 @@ def modes(one: Session) -> list[tuple[str, str]]:
 
 def test_a_new_session_takes_the_always_items_once_and_in_order() -> None:
     made = session(A, TOOL, X, A)
-    assert made.items == tuple(IncludedItem(key, "always") for key in (A, TOOL, X))
+    assert made.items == tuple(IncludedItem.of(key, "always") for key in (A, TOOL, X))
     assert (made.id, made.project_root, made.created, made.last_observed) == ("s1", "/project", AT, AT)
     assert (made.last_idle, made.ended, made.removed, made.context, made.revision) == ("", "", (), {}, 0)
 
@@ -176,14 +176,11 @@ def test_names_given_at_the_start_are_checked_too() -> None:
 
 
 def test_times_say_when_something_was_heard_of_it() -> None:
-    one = session()
-    assert one.active == AT
-    assert idle(one, LATER).active == LATER
-    over = ended(one, LATER)
-    assert over.ended == LATER
+    over = ended(idle(session(), LATER), LATER)
+    assert (over.ended, over.last_idle) == (LATER, LATER)
     assert ended(over, "2025-01-03T00:00:00.000Z") is over
     alive = observed(over, LATER)
-    assert (alive.ended, alive.last_observed, alive.active) == ("", LATER, LATER)
+    assert (alive.ended, alive.last_observed) == ("", LATER)
 
 
 def test_a_time_is_utc_with_milliseconds() -> None:

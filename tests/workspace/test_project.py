@@ -263,20 +263,6 @@ async def test_settings_hold_by_the_file_itself(project: Project, root: Path) ->
     assert not project.settings.hold()
 
 
-async def test_rules_hold_by_the_files_themselves(project: Project, root: Path) -> None:
-    rules = project.instructions
-    assert rules.is_check_due(1_000.0)
-    assert rules.hold(due=True)
-    rules.checked(1_000.0)
-    assert not rules.is_check_due(1_000.1)
-    write_files(root, {"AGENTS.md": "# Rules\n"})
-    assert rules.hold(due=False), "all places are looked at now and then"
-    assert rules.is_check_due(1_001.0)
-    assert not rules.hold(due=True)
-    rules.stale = True
-    assert not rules.hold(due=False)
-
-
 async def test_waiting_ends_with_the_next_report(project: Project) -> None:
     async with asyncio.timeout(GENEROUS_S):
         every_news: list[Callable[[], None]] = [

@@ -76,7 +76,8 @@ class DefinitionReader:
     def read(self, matches: Iterable[Match]) -> None:
         """Read the matches of the query for definitions; matches of imports are skipped."""
         for pattern, captures in matches:
-            if not self._holds(self._patterns[pattern], captures):
+            when = self._patterns[pattern].when
+            if when and self._text.name(captures["when"]) not in when:
                 continue
             if "def" in captures:
                 self._add(pattern, captures)
@@ -105,10 +106,6 @@ class DefinitionReader:
     def decorators(self) -> list[Span]:
         """Return the ranges of the decorators, in order."""
         return sorted(self._decorators)
-
-    def _holds(self, pattern: PatternSettings, captures: Captures) -> bool:
-        """Return whether a match satisfies its pattern's settings."""
-        return not pattern.when or self._text.name(captures["when"]) in pattern.when
 
     def _add(self, pattern: int, captures: Captures) -> None:
         start, end = captures["def"]
@@ -154,8 +151,9 @@ class DefinitionReader:
         if name == "exports":
             named = own_name(self._source[start:body]) if kind == "function" else ""
             name = named or "module.exports"
-        if kind == "constant" and self._is_require(start, end):
-            return "", ""
+        value = self._source[start : min(end, start + 400)].partition(b"=")[2].lstrip()
+        if kind == "constant" and value.startswith(b"require("):
+            return "", ""  # the name is only another one of a module
         return name, owner
 
     def _path(self, span: Span, kind: str) -> tuple[str, str]:
@@ -184,11 +182,6 @@ class DefinitionReader:
         written = self._source[start : min(declarator[0] if declarator else end, start + 400)]
         before = self._source[max(self._text.line_start(start), start - 200) : start]
         return self._rules.binding_kind(BoundName(kind, name, before, written, declarator is not None))
-
-    def _is_require(self, start: int, end: int) -> bool:
-        """Return whether the value is a `require` of another module, which the name only aliases."""
-        value = self._source[start : min(end, start + 400)].partition(b"=")[2].lstrip()
-        return value.startswith(b"require(")
 
 
 # The grammar's reading of a statement after a macro without a semicolon.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from msgspec import Struct, field
-from msgspec.json import Decoder
+from msgspec.json import decode as decode_json
 from msgspec.json import encode as encode_json
 
 from .chains import parts_of
@@ -27,7 +27,7 @@ class LinkEvidence(NamedTuple):
     is_type: bool
 
 
-class FileInterface(Struct, frozen=True):
+class FileInterface(Struct, frozen=True, array_like=True):
     """The public facts of a file. References resolve alike through files with equal interfaces.
 
     `names` maps the qualified names of its definitions to their kinds. `bindings` and `exports` are those of
@@ -47,34 +47,12 @@ class FileInterface(Struct, frozen=True):
 
     def encode(self) -> bytes:
         """Encode the interface as bytes; equal interfaces give equal bytes."""
-        content = [
-            self.language,
-            self.package,
-            dict(self.names),
-            self.bindings,
-            self.exports,
-            dict(self.bases),
-            dict(self.types),
-        ]
-        return encode_json(content)
+        return encode_json(self)
 
     @classmethod
     def decode(cls, data: bytes) -> FileInterface:
         """Decode the bytes made by `encode`."""
-        return cls(*_DECODER.decode(data))
-
-
-_DECODER = Decoder(
-    tuple[
-        str,
-        str,
-        dict[str, str],
-        tuple[Binding, ...],
-        tuple[Export, ...],
-        dict[str, tuple[str, ...]],
-        dict[str, tuple[LinkEvidence, ...]],
-    ]
-)
+        return decode_json(data, type=cls)
 
 
 def interface_of(language: str, symbols: Sequence[Symbol], references: References) -> FileInterface:
@@ -152,17 +130,10 @@ def _types(symbols: Sequence[Symbol], facts: Iterable[TypeFact]) -> dict[str, tu
                     inlined = _inlined(evidence, known if callable_ else {}, INLINE_MAX)
                     if inlined is not None:
                         chosen[inlined] = None
-    return {
-        key: told
-        for key, chosen in sorted(found.items())
-        if 0 < len(told := _declared(chosen)) <= ALTERNATIVES_MAX
-    }
-
-
-def _declared(evidence: Iterable[LinkEvidence]) -> tuple[LinkEvidence, ...]:
-    """Return the declared types if there are any, else all evidence: a declaration covers every value."""
-    found = tuple(evidence)
-    return tuple(each for each in found if each.is_type) or found
+    # A declaration covers every value.
+    declared = {key: tuple(each for each in chosen if each.is_type) for key, chosen in found.items()}
+    told = {key: declared[key] or tuple(chosen) for key, chosen in sorted(found.items())}
+    return {key: evidence for key, evidence in told.items() if 0 < len(evidence) <= ALTERNATIVES_MAX}
 
 
 _CALLABLE = frozenset({"function", "method", "macro", "constant", "variable", "prototype"})

@@ -62,7 +62,10 @@ class ImportLookup:
         return False
 
     def clear(self) -> None:
-        """Drop the contents of all configuration files."""
+        """Drop the contents of all configuration files: cached properties hold them."""
+        for name, held in vars(type(self)).items():
+            if isinstance(held, cached_property):
+                self.__dict__.pop(name, None)
 
 
 def key_of(base: str) -> str:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Sequence
 from functools import cache, partial
 from importlib import import_module
+from itertools import zip_longest
 
 from msgspec import Struct
 from tree_sitter import Language as Grammar
@@ -132,18 +133,37 @@ def _toolbox(language: str) -> _Toolbox:
     row = LANGUAGES[language]
     module, _, function = row.grammar.partition(":")
     grammar = Grammar(getattr(import_module(module), function)())
-    definitions = Query(grammar, row.definitions)
-    all_matches = Query(grammar, f"{row.definitions}\n{row.facts}") if row.facts else definitions
+    definitions = Query(grammar, expanded(row.definitions))
+    all_matches = Query(grammar, expanded(f"{row.definitions}\n{row.facts}")) if row.facts else definitions
     settings = tuple(all_matches.pattern_settings(index) for index in range(all_matches.pattern_count))
     return _Toolbox(
         grammar,
         definitions,
         tuple(PatternSettings.of(setting) for setting in settings[: definitions.pattern_count]),
         Query(grammar, row.calls) if row.calls else None,
-        Query(grammar, row.references) if row.references else None,
+        Query(grammar, expanded(row.references)) if row.references else None,
         all_matches,
         settings,
     )
+
+
+def expanded(query: str) -> str:
+    """Return a query with a pattern for each alternative of `(a|b …)`, which tree-sitter doesn't know.
+
+    The alternatives of a pattern stand for each other in order: `((a|b) @def (#set! kind "x|y"))`.
+    """
+    return "\n".join(each for pattern in _PATTERN_START.split(query) for each in _alternatives(pattern))
+
+
+def _alternatives(pattern: str) -> list[str]:
+    choices = [re.split(r"\|\s*", found[0]) for found in _CHOICES.finditer(pattern)]
+    chosen = zip(*choices, strict=True) if choices else [()]
+    texts = _CHOICES.split(pattern)
+    return ["".join(map("".join, zip_longest(texts, each, fillvalue=""))) for each in chosen]
+
+
+_PATTERN_START = re.compile(r"\n(?=[(\[])")
+_CHOICES = re.compile(r"\w+(?:\|\s*\w+)+")
 
 
 def _matches(query: Query, root: Node) -> list[Match]:
@@ -318,7 +338,7 @@ def split_points(cursor: TreeCursor, source: bytes) -> tuple[SplitPoint, ...]:
             end_row, end_column = node.end_point
             # Some nodes, such as a directive of the C preprocessor, span their line's end.
             busy = max(busy, end_row - (end_column == 0))
-            if is_first_of_line and _belongs_below(node.type):
+            if is_first_of_line and ("comment" in node.type or node.type in _ATTACHED):
                 attached = busy + 1 + source.startswith(b"/**", node.start_byte)
     return tuple(points)
 
@@ -326,8 +346,4 @@ def split_points(cursor: TreeCursor, source: bytes) -> tuple[SplitPoint, ...]:
 _ATTACHED = frozenset(
     {"decorator", "attribute", "attribute_item", "attribute_list", "annotation", "access_specifier"}
 )
-
-
-def _belongs_below(kind: str) -> bool:
-    """Return whether a node of this kind belongs to the node on the next line."""
-    return "comment" in kind or kind in _ATTACHED
+"""Kinds of nodes that belong to the node on the next line, as comments do."""

@@ -38,12 +38,13 @@ KINDS: tuple[ReferenceKind, ...] = get_args(ReferenceKind)
 Settings = Mapping[str, str | None]
 """The settings of a pattern in a query for facts.
 
-`fact` is `binding`, `export`, `type`, `package`, `use` for an import that is parsed from its text, `mod` for
-a Rust module, or a kind of reference with several captures. Such a reference extends from `@first` to
-`@last`, belongs to the definition named by `@owner`, and, without `@first`, is ignored if it is one of the
-words of `unless`.
+The captures tell the fact: `@module` a binding, unless `fact` is `export`; `@package` a package, `@tree` an
+import that is parsed from its text, `@declared` a Rust module; `@last` a reference of the kind `fact` with
+several captures. Such a reference extends from `@first` to `@last`, belongs to the definition named by
+`@owner`, and, without `@first`, is ignored if it is one of the words of `unless`. Any other pattern tells the
+type or the value of `@variable`, or of the enclosing function's result if it has no variable.
 
-`module`, `imported`, `bound` and `name` give values that the pattern doesn't capture. `element` says that the
+`module`, `imported` and `bound` give values that the pattern doesn't capture. `element` says that the
 value is iterated over, `root` that the import binds only the first part of its module, `last` only the last
 part, `joined` that the package is inside the previous one. `prefix` is put before a variable's name.
 `@member` is the member of `@value` to which a variable is bound. With `when` a match counts only if `@when`
@@ -95,25 +96,22 @@ class ReferenceReader:
                 and self._text.name(captures["when"]) not in (chosen.get("when") or "").split()
             ):
                 continue
-            match chosen.get("fact"):
-                case "binding":
-                    self._bind(captures, chosen)
-                case "export":
-                    self._export(captures, chosen)
-                case "type":
-                    self._know(captures, chosen)
-                case "package":
-                    package = chain_of(self._text.name(captures["package"]))
-                    outer = f"{self._package}." if self._package and chosen.get("joined") else ""
-                    self._package = f"{outer}{package}"[:CHAIN_MAX]
-                case "use":
-                    self._use(captures)
-                case "mod":
-                    self._declare(captures)
-                case kind if kind in _ORDER:
-                    self._refer(cast("ReferenceKind", kind), captures, chosen)
-                case _:
-                    pass
+            if "last" in captures:
+                self._refer(captures, chosen)
+            elif "package" in captures:
+                package = chain_of(self._text.name(captures["package"]))
+                outer = f"{self._package}." if self._package and chosen.get("joined") else ""
+                self._package = f"{outer}{package}"[:CHAIN_MAX]
+            elif "tree" in captures:
+                self._use(captures)
+            elif "declared" in captures:
+                self._declare(captures)
+            elif chosen.get("fact") == "export":
+                self._export(captures, chosen)
+            elif "module" in captures:
+                self._bind(captures, chosen)
+            else:
+                self._know(captures, chosen)
 
     def found(self) -> References:
         """Return everything read, in source order."""
@@ -181,7 +179,7 @@ class ReferenceReader:
             chains = (shortened(written) if kind == "call" and chain == UNKNOWN else chain,)
         return tuple(chain for chain in chains if chain and chain != UNKNOWN)
 
-    def _refer(self, kind: ReferenceKind, captures: Captures, settings: Settings) -> None:
+    def _refer(self, captures: Captures, settings: Settings) -> None:
         """Read a reference with several captures."""
         last = captures["last"]
         span = captures.get("first", last)[0], last[1]
@@ -191,7 +189,7 @@ class ReferenceReader:
         if "owner" in captures:
             named = type_name(self._text.name(captures["owner"])).rpartition(".")[2]
             owner = self._symbol(named, self._owners.around(self._text.line(span[0])))
-        self._add(kind, span, owner)
+        self._add(cast("ReferenceKind", settings["fact"]), span, owner)
 
     def _symbol(self, name: str, around: int) -> int:
         """Return the index of the nearest definition of a name: inside a symbol, inside those that enclose
@@ -286,7 +284,7 @@ class ReferenceReader:
         name."""
         span = captures.get("variable") or captures.get("type") or captures["value"]
         line = self._text.line(span[0])
-        name = settings.get("name") or self._chain(self._text.name(span))
+        name = self._chain(self._text.name(span)) if "variable" in captures else "()"
         name = f"{settings.get('prefix') or ''}{name}"
         scope = self._owners.around(line) if name == "()" else self._function(line)
         if not name or name == UNKNOWN or len(name) > CHAIN_MAX:
