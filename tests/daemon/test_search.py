@@ -8,7 +8,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -21,7 +20,6 @@ from foveal.daemon.embedding.model import model_key
 from foveal.daemon.embedding.vector_file import file_name
 
 from tests.conftest import (
-    DEADLINE_S,
     SMALL_PROJECT,
     DaemonProcess,
     running_daemon,
@@ -167,18 +165,6 @@ def test_a_question_finds_its_answer(
     assert first["start_line"] <= first["line"] <= first["end_line"]
 
 
-def test_a_scopes_own_files_come_first(shared: DaemonProcess, asked: str) -> None:
-    usual = found(shared, asked, "shop", limit=50)
-    assert len(usual) > 1
-    mine = usual[-1]
-    scope = shared.call("GetContext", cwd=asked, focus_paths=[mine])["scope_id"]
-    reply = shared.call("Query", scope_id=scope, query="shop", limit=50)
-    assert reply["project"] == asked
-    own = [result["path"] for result in reply["results"]]
-    assert own == [mine, *usual[:-1]]
-    shared.call("ReleaseScope", scope_id=scope)
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -269,41 +255,6 @@ def test_an_edit_shows_in_the_next_answer(shared: DaemonProcess, tmp_path: Path)
     assert moved["start_line"] == reply["results"][0]["start_line"] + 2, "what is shown is looked at"
 
 
-def test_questions_while_files_change(shared: DaemonProcess, tmp_path: Path) -> None:
-    root = write_files(
-        tmp_path / "p", {f"m{n}.py": f"def steady_{n}(): return 'alpha {n}'\n" for n in range(40)}
-    )
-    embedded(shared, root)
-    failures: list[str] = []
-    done = threading.Event()
-
-    def ask(number: int) -> None:
-        with shared.client() as client:
-            while not done.is_set():
-                params = {"cwd": str(root), "query": f"steady alpha {number}", "limit": 100}
-                reply = client.call("Query", params, DEADLINE_S)
-                failures.extend(
-                    f"{result['path']}: {result['snippet']}"
-                    for result in reply["results"]
-                    if "steady_" not in result["snippet"]
-                )
-                if len(reply["results"]) < 30:
-                    failures.append(f"{len(reply['results'])} results; {reply['degraded']}")
-
-    threads = [threading.Thread(target=ask, args=(number,)) for number in range(3)]
-    for thread in threads:
-        thread.start()
-    for n in range(60):
-        write_files(root, {f"m{n % 10}.py": f"# {n}\n" * (n % 7) + f"def steady_{n}(): return 'alpha {n}'\n"})
-    query(shared, root, "steady", fresh="tree")
-    done.set()
-    for thread in threads:
-        thread.join(DEADLINE_S)
-    assert failures == []
-    settled(shared, root)
-    assert len(found(shared, root, "steady", limit=100)) == 40
-
-
 # What breaks
 
 
@@ -314,17 +265,11 @@ def kill_embedder(daemon: DaemonProcess) -> None:
     until(lambda: daemon.call("Status")["embedder"]["pid"] not in {None, pid}, "another one has started")
 
 
-def kill_indexer(daemon: DaemonProcess) -> None:
-    pid = daemon.call("Status")["indexer_pid"]
-    os.kill(pid, signal.SIGKILL)
-    until(lambda: daemon.call("Status")["indexer_pid"] not in {None, pid}, "another one has started")
-
-
 def kill_daemon(daemon: DaemonProcess) -> None:
     daemon.stop(signal.SIGKILL)
 
 
-@pytest.mark.parametrize("kill", [kill_embedder, kill_indexer, kill_daemon])
+@pytest.mark.parametrize("kill", [kill_embedder, kill_daemon])
 def test_a_kill_in_the_middle_loses_nothing_and_costs_nothing(
     daemon: DaemonProcess, tmp_path: Path, kill: Callable[[DaemonProcess], None]
 ) -> None:
@@ -349,13 +294,6 @@ def test_a_kill_in_the_middle_loses_nothing_and_costs_nothing(
     assert len(found(daemon, root, "take something from a queue", limit=1_000)) > 60
 
 
-def flip(path: Path) -> None:
-    data = bytearray(path.read_bytes())
-    for place in range(len(data) // 3, len(data) // 3 + 64):
-        data[place] ^= 0xFF
-    path.write_bytes(data)
-
-
 def test_a_damaged_file_of_vectors_is_made_again_without_embedding(
     daemon: DaemonProcess, tmp_path: Path
 ) -> None:
@@ -374,25 +312,6 @@ def test_a_damaged_file_of_vectors_is_made_again_without_embedding(
     assert "is not a vector file" in daemon.log()
     assert not list(folder.iterdir())
     assert not earlier.exists()
-
-
-def test_a_harmed_lexical_index_is_filled_again_while_answers_go_on(
-    wordy: DaemonProcess, tmp_path: Path
-) -> None:
-    root = write_files(tmp_path / "p", PROJECT)
-    wordy.open_ready(root)
-    wordy.stop()
-    (folder,) = wordy.state.glob("projects/*/lexical")
-    flip(max(folder.iterdir(), key=lambda path: path.stat().st_size))
-    reply = query(wordy, root, "where is Invoice defined")
-    assert reply["results"][0]["path"] == "src/shop/invoice.py"
-
-    def whole() -> bool:
-        reply = query(wordy, root, "send_receipt")
-        return not reply["degraded"] and "lexical" in reply["results"][0]["sources"]
-
-    until(whole, "the words are found again", lambda: query(wordy, root, "send_receipt")["degraded"])
-    assert status(wordy, root)["degraded"] == []
 
 
 def test_a_lexical_index_that_goes_while_it_serves(wordy: DaemonProcess, tmp_path: Path) -> None:

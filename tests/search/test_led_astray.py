@@ -103,11 +103,6 @@ def test_what_nobody_uses_is_asked_for_in_several_words(project: Indexed, text: 
     assert "shop/wire.py#build" in [hit.node_id for hit in gathered.answer or ()]
 
 
-def test_words_beside_a_relation_of_the_whole_project_are_no_names(project: Indexed) -> None:
-    assert answer(project, "circles of imports", "cycles") == ["shop/left.py"]
-    assert answer(project, "", "cycles") == ["shop/left.py"]
-
-
 def test_a_single_letter_is_a_name(project: Indexed) -> None:
     for text in ("g", "what is g"):
         assert ranked(project, collect(project, text))[0].node_id == "shop/left.py#g"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -143,42 +143,6 @@ async def test_an_index_that_can_not_be_read_is_said(base: Path, monkeypatch: py
             )
             assert reply["results"] == []
             assert "malformed" in reply["degraded"][-1]
-
-
-def count_turns(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """Return a list that grows with each turn of a builder's thread."""
-    turns: list[object] = []
-    in_builder = engine._work.in_builder
-
-    def counted(work: Callable[[], T]) -> Coroutine[Any, Any, T]:
-        turns.append(work)
-        return in_builder(work)
-
-    monkeypatch.setattr(engine._work, "in_builder", counted)
-    return turns
-
-
-async def test_the_answer_of_the_graph_is_told_in_one_turn(
-    base: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with running(base) as (engine, project):
-        turns = count_turns(engine, monkeypatch)
-        reply = await engine.answers.query(
-            ProjectCall.begin(project, fresh="no"), SearchQuery("where is login defined", 5)
-        )
-        assert (reply["route"], [one["node_id"] for one in reply["results"]]) == (
-            "structural",
-            ["shop/auth.py#login"],
-        )
-        assert len(turns) == 1
-        with monkeypatch.context() as patched:
-            for room in ("pipeline", "results"):
-                patched.setattr(f"foveal.daemon.search.{room}.describe_from", _damaged)
-            damaged = await engine.answers.query(
-                ProjectCall.begin(project, fresh="no"), SearchQuery("where is checkout defined", 5)
-            )
-            assert damaged["results"] == []
-            assert "malformed" in damaged["degraded"][-1]
 
 
 async def test_the_same_question_is_answered_by_what_changed_meanwhile(base: Path) -> None:
