@@ -15,9 +15,6 @@ from typing import Any
 
 import pytest
 from foveal.daemon.embedding.embedder_client import INCOMPLETE
-from foveal.daemon.embedding.messages import DEFAULT_MODEL
-from foveal.daemon.embedding.model import model_key
-from foveal.daemon.embedding.vector_file import file_name
 
 from tests.conftest import (
     SMALL_PROJECT,
@@ -294,26 +291,6 @@ def test_a_kill_in_the_middle_loses_nothing_and_costs_nothing(
     assert len(found(daemon, root, "take something from a queue", limit=1_000)) > 60
 
 
-def test_a_damaged_file_of_vectors_is_made_again_without_embedding(
-    daemon: DaemonProcess, tmp_path: Path
-) -> None:
-    """A file of vectors that is whole is in test_project_vectors: it takes more chunks than a test should embed."""
-    root = write_files(tmp_path / "p", PROJECT)
-    contents = embedded(daemon, root)["embedded"]
-    daemon.stop()
-    (folder,) = daemon.state.glob("projects/*/vectors")
-    (folder / file_name(model_key(DEFAULT_MODEL))).write_bytes(b"usearch" * 5_000)
-    earlier = daemon.state / "embeddings" / "models" / "all-MiniLM-L6-v2-int8"
-    write_files(earlier, {"model.onnx": "of an earlier version"})
-    assert embedded(daemon, root)["embedded"] == contents
-    until(lambda: not query(daemon, root, LOGIN)["degraded"], "the vectors are there again")
-    assert found(daemon, root, LOGIN)[0] == "src/shop/auth.py"
-    assert embeddings(daemon) == contents
-    assert "is not a vector file" in daemon.log()
-    assert not list(folder.iterdir())
-    assert not earlier.exists()
-
-
 def test_a_lexical_index_that_goes_while_it_serves(wordy: DaemonProcess, tmp_path: Path) -> None:
     root = write_files(tmp_path / "p", PROJECT)
     wordy.open_ready(root)
@@ -403,7 +380,7 @@ def test_an_idle_embedder_ends_and_comes_back(tmp_path: Path) -> None:
         assert embeddings(daemon) == contents
 
 
-HEAVY = ("numpy", "usearch", "onnxruntime", "onnx", "fastembed", "huggingface_hub", "tokenizers")
+HEAVY = ("numpy", "onnxruntime", "onnx", "fastembed", "huggingface_hub", "tokenizers")
 
 
 def test_the_daemon_never_loads_what_embeds() -> None:
