@@ -161,7 +161,6 @@ class DescribedHits(NamedTuple):
 class SearchResult(Struct, frozen=True):
     """The hits for a question, best first, and how they were found. `hint` says what to do if there are none.
 
-    `described` has the hits in the form of the reply, None if it wasn't requested or more hits may follow.
     `need` is the probability that the prompt needs code, None if unknown or if no definitions were requested.
     """
 
@@ -171,7 +170,6 @@ class SearchResult(Struct, frozen=True):
     evidence: tuple[str, ...]
     degraded: tuple[str, ...]
     hint: str = ""
-    described: DescribedHits | None = None
     need: Need | None = None
 
 

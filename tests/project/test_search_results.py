@@ -154,16 +154,6 @@ def test_what_the_graph_found_is_the_definition_around_the_reference(project: In
     assert result["reference"] == {"path": "y.py", "line": 7}
 
 
-def test_a_text_that_was_shown_is_not_unpacked_again(
-    project: Indexed, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hits = [Hit(chunk, 0.5) for path in ("auth.py", "guide.md") for chunk in chunks(project, path)]
-    first = described(project, "session", *hits)
-    with monkeypatch.context() as patched:
-        patched.setattr("foveal.daemon.index.chunk_table._packed_texts", None)
-        assert described(project, "session", *hits) == first
-
-
 def test_a_text_that_was_shown_is_gone_with_its_chunk(project: Indexed) -> None:
     hits = [Hit(chunk, 0.5) for chunk in chunks(project, "auth.py")]
     assert len(described(project, "session", *hits)[0]) == len(hits)

@@ -23,7 +23,6 @@ from foveal.daemon.search.filters import EVERYTHING, Filter
 from foveal.daemon.search.query import SearchQuery, SearchResult
 from foveal.daemon.workspace.freshness import deadline_of
 from foveal.daemon.workspace.project import Project
-from msgspec.structs import replace
 
 from tests.conftest import write_files
 
@@ -136,8 +135,7 @@ async def test_an_index_that_can_not_be_read_is_said(base: Path, monkeypatch: py
             assert found.hits == ()
             assert "malformed" in found.degraded[0]
         with monkeypatch.context() as patched:
-            for room in ("pipeline", "results"):
-                patched.setattr(f"foveal.daemon.search.{room}.describe_from", _damaged)
+            patched.setattr("foveal.daemon.search.results.describe_each", _damaged)
             reply = await engine.answers.query(
                 ProjectCall.begin(project, fresh="no"), SearchQuery("password", 5)
             )
@@ -155,24 +153,6 @@ async def test_the_same_question_is_answered_by_what_changed_meanwhile(base: Pat
         (base / "p/shop/other.py").write_text("def login(): ...\n")
         reply = await engine.answers.query(ProjectCall.begin(project, fresh="tree"), ask)
         assert len(reply["results"]) == 2, "a file that wasn't known"
-
-
-async def test_what_is_told_is_what_who_asks_gets(base: Path) -> None:
-    async with running(base) as (engine, project):
-        plain = SearchQuery("what is in class login or checkout", 5, route="structural")
-        first = frozenset({"shop/cart.py"})
-        for ask in (
-            plain,
-            replace(plain, min_score=1.0),
-            replace(plain, first=first),
-            replace(plain, limit=1),
-        ):
-            deadline = deadline_of(project, 60_000)
-            found = await engine._searching.search(project, ask, deadline, describes=True)
-            again = await engine._searching.search(project, ask, deadline)
-            assert found.described is not None
-            assert (found.hits, again.described) == (again.hits, None)
-            assert [one["node_id"] for one in found.described.results] == [hit.node_id for hit in found.hits]
 
 
 async def test_an_embedder_that_does_not_answer_costs_only_its_part(
