@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal, NamedTuple, get_args
+from typing import Any, Final, Literal, NamedTuple
 
 from msgspec import Struct, field
 
@@ -99,8 +99,6 @@ Relation = Literal[
 ]
 """`definition` includes signatures, `connection` is a path between two subjects; `cycles` and `unused` may
 have no subject."""
-
-RELATIONS: tuple[Relation, ...] = get_args(Relation)
 
 NEED_MIN: Final = 0.25
 """Minimum probability that a prompt needs code; below it no search results are sent. It is low because
