@@ -35,7 +35,6 @@ def main(arguments: list[str] | None = None) -> int:
         threads=options.threads,
         vectors=not options.lexical_only,
         baselines=not options.no_baselines,
-        semble=options.semble,
         fresh=options.fresh,
     )
     results = run(projects, settings)
@@ -65,7 +64,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--only", nargs="+", default=[], metavar="NAME", help="these corpora and trees only")
     add("--lexical-only", action="store_true", help="embed nothing, leave out what needs vectors")
     add("--no-baselines", action="store_true", help="ask the product only")
-    add("--semble", type=Path, metavar="PYTHON", help="interpreter of an environment with semble 0.7.0")
     add("--fresh", action="store_true", help="make the indexes anew; embeddings stay")
     add("--threads", type=int, default=1, help="threads that embed (default: 1)")
     add("--json", type=Path, metavar="FILE", help="write the scores there, by method and question")
