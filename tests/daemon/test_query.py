@@ -124,12 +124,6 @@ def test_filters(
     assert ("hint" in reply) == (not expected)
 
 
-def test_the_root_may_be_named_outright(shared_daemon: DaemonProcess, ready_shop: str) -> None:
-    for prefix in (ready_shop, f"{ready_shop}/"):
-        reply = shared_daemon.call("Query", cwd=f"{ready_shop}/src", query="total", path_prefix=prefix)
-        assert paths(reply)[0] == "web/money.ts"
-
-
 def test_a_project_can_be_opened_by_a_folder_in_it(shared_daemon: DaemonProcess, shop: Path) -> None:
     assert shared_daemon.call("OpenProject", cwd=str(shop / "src"))["root"] == str(shop)
 

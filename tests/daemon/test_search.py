@@ -165,10 +165,8 @@ def test_a_question_finds_its_answer(
 @pytest.mark.parametrize(
     "text",
     [
-        "", "   \n\t", "the of and a", "?", "!!! ??? ...", "\U0001f600\U0001f389", "如何登录用户", "как войти", "ログイン",
-        "x", "\x00\x1b[2J", "a" * 10_000, "login " * 700, "* AND (OR) NOT \"", "'; DROP TABLE chunks; --", "[a-z]+(", "\\",
-        "path:src lang:py", "{{7*7}}", "../../etc/passwd", "\ufeffinvoice", "fn()->Result<(), E>",
-        'Traceback (most recent call last):\n  File "src/shop/auth.py", line 7, in login\nTypeError: x',
+        "", "the of and a", "\U0001f600\U0001f389", "如何登录用户", "\x00\x1b[2J", "a" * 10_000, "* AND (OR) NOT \"",
+        "'; DROP TABLE chunks; --", "[a-z]+(", "path:src lang:py", "../../etc/passwd", "fn()->Result<(), E>",
     ],
 )  # fmt: skip
 def test_any_text_is_a_question(shared: DaemonProcess, asked: str, text: str) -> None:

@@ -32,15 +32,6 @@ def test_every_weight_is_of_a_feature_and_every_feature_has_a_value() -> None:
     assert features(question, found, [], lambda term: 1.0) == []
 
 
-def test_a_file_that_has_more_of_the_words_goes_before_its_equal() -> None:
-    paths = {1: "lib/one.py", 2: "lib/two.py"}
-    for more, path in paths.items():
-        cover = dict.fromkeys(paths, (0.2, 0.3, 0.2)) | {more: (1.0, 1.0, 1.0)}
-        found = found_in(paths, lexical=[(1, 2.0), (2, 2.0)], cover=cover)
-        first = ranked("parse the header", found)[0]
-        assert (first.path, first.reasons) == (path, ("its words",))
-
-
 def test_a_quoted_text_and_a_named_file_stay_first() -> None:
     paths = {1: "tests/one.py", 2: "lib/parse_header.py"}
     lexical = [(2, 9.0), (1, 1.0)]

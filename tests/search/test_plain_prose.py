@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import pytest
 from foveal.daemon.search.blocks import (
-    MAX_WINDOWS,
-    WINDOW_WORDS,
-    cut_windows,
     plain,
     telling_lines,
 )
@@ -63,12 +60,3 @@ def test_templates_versions_and_trailers_are_left_out() -> None:
 )
 def test_plain(line: str, expected: str) -> None:
     assert " ".join(plain(line).split()) == expected
-
-
-def test_long_prose_has_its_title_first_and_keeps_both_ends() -> None:
-    words = [f"word{number}" for number in range(3_000)]
-    windows = cut_windows(["The title. And more.", " ".join(words)])
-    assert len(windows) == MAX_WINDOWS
-    assert windows[0] == "The title."
-    assert windows[-1].endswith("word2999")
-    assert all(len(window.split()) <= WINDOW_WORDS for window in windows)

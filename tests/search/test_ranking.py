@@ -31,22 +31,6 @@ def order(text: str, found: Candidates) -> list[str]:
     return [file.path for file in ranked(text, found)]
 
 
-def test_without_one_list_the_other_decides() -> None:
-    paths = {1: "a.py", 2: "b.py"}
-    assert order("x", candidates(paths, lexical=[(2, 3.0), (1, 1.0)])) == ["b.py", "a.py"]
-    assert order("x", candidates(paths, vector=[(2, 0.3), (1, 0.1)])) == ["b.py", "a.py"]
-    assert order("x", candidates(paths)) == []
-
-
-def test_several_good_chunks_of_a_file_raise_it() -> None:
-    found = candidates(
-        {1: "a.py", 2: "b.py", 3: "b.py", 4: "c.py"}, lexical=[(1, 5.0), (2, 4.9), (3, 4.8), (4, 1.0)]
-    )
-    files = ranked("x", found)
-    assert [file.path for file in files] == ["b.py", "a.py", "c.py"]
-    assert [chunk.id for chunk, _ in files[0].chunks] == [2, 3]
-
-
 @pytest.mark.parametrize(
     ("text", "evidence", "first"),
     [

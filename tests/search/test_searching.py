@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,11 +13,9 @@ import pytest
 from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
-from foveal.daemon.embedding.messages import SearchVectors, VectorHits
 from foveal.daemon.engine.engine import Engine
 from foveal.daemon.index.lexical_files import FOLDER
 from foveal.daemon.search.answers import ProjectCall
-from foveal.daemon.search.candidates import named_chunks
 from foveal.daemon.search.filters import EVERYTHING, Filter
 from foveal.daemon.search.query import SearchQuery, SearchResult
 from foveal.daemon.workspace.freshness import deadline_of
@@ -164,26 +161,6 @@ async def test_an_embedder_that_does_not_answer_costs_only_its_part(
         found = await search(engine, project, "password login")
         assert paths(found)[0] == "shop/auth.py"
         assert found.degraded == ("not searched by meaning: the embedding model didn't answer in time",)
-
-
-async def test_vectors_are_searched_while_the_words_are(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with running(base, embedding=True) as (engine, project):
-        while not engine._searching.is_settled(project):
-            await search(engine, project, "sign in with a secret")
-        asked = threading.Event()
-
-        async def hear(command: SearchVectors) -> VectorHits:
-            asked.set()
-            return VectorHits((), 0)
-
-        def wait(*arguments: Any) -> Any:
-            assert asked.wait(GENEROUS_S), "the vectors wait for the words"
-            return named_chunks(*arguments)
-
-        monkeypatch.setattr(engine.semantics, "search", hear)
-        monkeypatch.setattr("foveal.daemon.search.router.named_chunks", wait)
-        found = await search(engine, project, "password login")
-        assert paths(found)[0] == "shop/auth.py"
 
 
 async def test_meaning_finds_what_no_word_does(base: Path) -> None:
