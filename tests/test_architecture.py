@@ -40,7 +40,7 @@ OWNERS = {
     "usearch": {"daemon/embedding/vector_state.py"},
     "click": {"__main__.py", "cli/"},
     "msgpack": {"ipc/protocol.py"},
-    "msgspec": {"daemon/", "hooks/hosts/", "hooks/mcp_server/tool.py"},
+    "msgspec": {"daemon/", "hooks/hosts/", "hooks/http.py", "hooks/mcp_server/tool.py"},
     "rapidfuzz": {"daemon/graph/subjects.py"},
     "redis": {"daemon/embedding/redis_source.py"},
     "rich": {"cli/"},
