@@ -214,16 +214,6 @@ async def test_empty_prompt_gets_nothing(ground: Recorder, responder: Responder)
     )
 
 
-async def test_changed_sets_are_reported_once(ground: Recorder, responder: Responder) -> None:
-    await ask(responder, Event("start", MAIN))
-    assert (await ask(responder, Event("prompt", MAIN, "one"))).message == ""
-    ground.context_sets = {"files": ("/a",)}
-    assert (await ask(responder, Event("prompt", MAIN, "two"))).message == (
-        "foveal: session context changed (files +1)"
-    )
-    assert (await ask(responder, Event("prompt", MAIN, "three"))).message == ""
-
-
 async def test_subagent_has_its_own_window(ground: Recorder, responder: Responder) -> None:
     await ask(responder, Event("start", MAIN))
     await ask(responder, Event("prompt", MAIN, "one"))

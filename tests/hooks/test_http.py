@@ -147,14 +147,6 @@ async def test_each_error_has_its_status(path: str, browse: Browse, code: str) -
             assert (status, error) == (STATUS_OF_CODE[code], expected)
 
 
-async def test_unknown_error_codes_and_methods(path: str, browse: Browse) -> None:
-    async with serving(path):
-        http = await browse(path)
-        await check_error(await http.post("/rpc/Fail", json={"code": "novel"}), 500, "novel", "it failed")
-        await check_error(await http.post("/rpc/Nonsense"), 404, "unknown_method", "Nonsense")
-        await check_error(await http.post("/rpc/%ED%A0%80%0A"), 404, "unknown_method", "")
-
-
 @pytest.mark.parametrize("method", sorted(GET_METHODS))
 async def test_read_only_methods_are_answered_to_a_get(path: str, browse: Browse, method: str) -> None:
     async with serving(path):

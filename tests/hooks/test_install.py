@@ -198,26 +198,6 @@ def test_install_registers_events_beside_those_of_others(machine: Machine, host:
         assert ranks == sorted(ranks), "those of others keep their positions"
 
 
-def test_claude_code_registration(machine: Machine) -> None:
-    machine.does("install", "claude", "--yes")
-    hooks = machine.read(".claude/settings.json")["hooks"]
-    run = {"type": "command", "command": str(machine.program), "args": ["hook", "claude-code"]}
-    assert hooks == {
-        "SessionStart": [{"matcher": "startup|resume|clear|compact|fork", "hooks": [{**run, "timeout": 5}]}],
-        "UserPromptSubmit": [{"hooks": [{**run, "timeout": 3}]}],
-        "PreToolUse": [{"matcher": "Agent|Task|SubagentHandback", "hooks": [{**run, "timeout": 3}]}],
-        "PostToolUse": [{"matcher": "Write|Edit|NotebookEdit", "hooks": [{**run, "async": True}]}],
-        "SubagentStart": [{"hooks": [{**run, "timeout": 3}]}],
-        "SubagentStop": [{"hooks": [{**run, "timeout": 3}]}],
-        "PreCompact": [{"hooks": [{**run, "timeout": 3}]}],
-        "Stop": [{"hooks": [{**run, "timeout": 3}]}],
-        "SessionEnd": [{"hooks": [{**run, "timeout": 5}]}],
-    }
-    assert machine.read(".claude.json") == {
-        "mcpServers": {"foveal": {"command": str(machine.program), "args": ["mcp"]}}
-    }
-
-
 @pytest.mark.parametrize(
     ("host", "path", "place", "entry"),
     [

@@ -153,11 +153,3 @@ def test_pump_imports_little() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=DEADLINE_S
     )
     assert done.stdout == "[]\n"
-
-
-def test_pump_help_names_options(shared_daemon: DaemonProcess) -> None:
-    command = [sys.executable, "-m", "foveal", "mcp", "--help"]
-    done = subprocess.run(
-        command, env=shared_daemon.environ, capture_output=True, text=True, check=True, timeout=DEADLINE_S
-    )
-    assert all(option in done.stdout for option in ("--project", "--session", "--socket"))

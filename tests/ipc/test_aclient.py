@@ -19,7 +19,6 @@ from foveal.ipc.protocol import (
     Decoder,
     ProtocolError,
     Request,
-    encode_error,
     encode_notification,
     encode_response,
 )
@@ -79,21 +78,6 @@ async def peers() -> AsyncIterator[Peers]:
             await peer.writer.wait_closed()
     await server.wait_closed()
     shutil.rmtree(folder)
-
-
-async def test_an_error_reply_raises_for_its_call_only(peers: Peers) -> None:
-    async with await AsyncClient.connect(peers.path) as client:
-        peer = await peers.accept()
-        good, bad = (asyncio.create_task(client.call(name)) for name in ("good", "bad"))
-        msgids = {request.method: request.msgid for request in (await peer.request(), await peer.request())}
-        await peer.send(
-            encode_error(msgids["bad"], RpcError("not_found", "no such scope", {"field": "scope_id"}))
-        )
-        with pytest.raises(RpcError, match="no such scope") as caught:
-            await bad
-        assert (caught.value.code, caught.value.data) == ("not_found", {"field": "scope_id"})
-        await peer.send(encode_response(msgids["good"], 1))
-        assert await good == 1
 
 
 async def test_a_timeout_and_a_cancelled_call_leave_the_connection_usable(peers: Peers) -> None:

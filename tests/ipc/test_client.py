@@ -15,7 +15,6 @@ import stat
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -23,7 +22,7 @@ from typing import Any
 
 import pytest
 from foveal.ipc import paths
-from foveal.ipc.client import KEPT_EVENTS, Client, _open_lock, daemon_environment, ensure_daemon
+from foveal.ipc.client import KEPT_EVENTS, Client, _open_lock, ensure_daemon
 from foveal.ipc.errors import DaemonUnavailable, RpcError
 from foveal.ipc.listener import bind
 from foveal.ipc.paths import (
@@ -323,24 +322,6 @@ def test_the_lock_is_free_again_after_a_failure(environ: dict[str, str], folder:
     assert os.path.exists(start_lock_file(f"{folder}/state"))
 
 
-SLEEPER = """
-import os, signal
-with open(os.environ["FOVEAL_STATE_DIR"] + "/starts", "a") as starts:
-    starts.write(f"{os.getpid()}\\n")
-signal.pause()
-"""
-
-
-def test_a_daemon_that_never_answers_is_waited_for_until_the_timeout(
-    environ: dict[str, str], folder: str
-) -> None:
-    before = time.monotonic()
-    with pytest.raises(DaemonUnavailable, match=r"doesn't answer yet.*foveal\.log"):
-        start(environ, SLEEPER, timeout=0.3)
-    assert time.monotonic() - before >= 0.3
-    until_started(folder)
-
-
 def test_without_time_to_wait_a_daemon_is_only_started(environ: dict[str, str], folder: str) -> None:
     with pytest.raises(DaemonUnavailable, match="try again"):
         start(environ, timeout=0)
@@ -394,19 +375,6 @@ def test_an_unsafe_state_folder_is_not_used(environ: dict[str, str], folder: str
     os.chmod(f"{folder}/state", 0o755)
     with pytest.raises(PathError, match="chmod 700"):
         start(environ)
-
-
-def test_the_environment_for_a_daemon() -> None:
-    kept = {"PATH": "/bin", "HOME": "/h", "XDG_RUNTIME_DIR": "/r", "LANG": "C", "GITHUB_TOKEN": "t"}
-    dropped = {
-        "PWD": "/p",
-        "OLDPWD": "/p",
-        "GIT_DIR": "g",
-        "GIT_INDEX_FILE": "i",
-        "VIRTUAL_ENV": "v",
-        "INIT_CWD": "/p",
-    }
-    assert daemon_environment({**kept, **dropped, "npm_config_x": "1", "DIRENV_DIR": "d"}) == kept
 
 
 def test_a_daemon_whose_socket_is_gone_is_known_by_its_lock(environ: dict[str, str], folder: str) -> None:

@@ -204,21 +204,6 @@ async def test_a_slow_subscriber_loses_its_oldest_events_and_is_told_how_many(pa
             assert server.statistics().events_sent == 402 - lost
 
 
-@on_both_loops
-async def test_a_lost_connection_is_announced_and_takes_no_more_events(path: str) -> None:
-    async with serving(path) as (server, methods):
-        lost: list[Connection] = []
-        with Raw(path) as raw:
-            await subscribe(raw)
-            (connection,) = methods.connections
-            connection.when_lost(lost.append)
-        await eventually(lambda: lost == [connection])
-        connection.publish({"topic": "late", "data": {}})
-        connection.when_lost(lost.append)
-        assert lost == [connection, connection]
-        assert server.statistics().events_sent == 0
-
-
 def half_of(size: int) -> bytes:
     """Return a request of about this size without its last byte."""
     return encode_request(1, "Echo", {"text": "x" * size})[:-1]
