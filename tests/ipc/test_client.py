@@ -106,23 +106,6 @@ def test_call_notify_and_errors(folder: str) -> None:
     assert seen[2:] == [None]
 
 
-def test_a_timeout_leaves_the_connection_usable(folder: str) -> None:
-    timed_out = threading.Event()
-
-    def script(connection: socket.socket, decoder: Decoder) -> None:
-        late = receive(connection, decoder)
-        timed_out.wait(20)
-        request = receive(connection, decoder)
-        connection.sendall(encode_response(late.msgid, "late") + encode_response(request.msgid, "ok"))
-
-    with Served(folder, script) as client, client:
-        with pytest.raises(RpcError, match=r"Slow within 0\.01 s") as caught:
-            client.call("Slow", timeout=0.01)
-        assert caught.value.code == "timeout"
-        timed_out.set()
-        assert client.call("Next", timeout=20) == "ok"
-
-
 def test_a_request_that_could_not_be_sent_whole_closes_the_connection(folder: str) -> None:
     done = threading.Event()
 
@@ -168,14 +151,6 @@ def test_events_before_during_and_after_a_call(folder: str) -> None:
         lost, *events = client.events(timeout=20)
         assert lost == {"topic": "lost", "data": {"count": 25}}
         assert [event["topic"] for event in events] == [*(str(n) for n in range(25, count)), "end"]
-
-
-def test_waiting_for_an_event_can_time_out(folder: str) -> None:
-    done = threading.Event()
-    with Served(folder, lambda connection, decoder: done.wait(20)) as client, client:
-        with pytest.raises(TimeoutError):
-            next(client.events(timeout=0.01))
-        done.set()
 
 
 def test_connecting_waits_for_a_full_queue_at_most_until_the_timeout(folder: str) -> None:

@@ -195,18 +195,6 @@ def test_wrong_shapes_end_the_stream() -> None:
     check_fatal(b"\xda", None)  # a string's head can't begin a frame
 
 
-def test_messages_before_the_garbage_are_delivered_and_after_it_the_decoder_is_dead() -> None:
-    decoder = Decoder()
-    decoder.feed(encode_request(1, "Ping") + b"\xc1" + encode_request(2, "Ping"))
-    assert decoder.next_message() == Request(1, "Ping", {})
-    for _ in range(2):
-        with pytest.raises(ProtocolError):
-            decoder.next_message()
-    decoder.feed(encode_request(3, "Ping"))
-    with pytest.raises(ProtocolError):
-        decoder.next_message()
-
-
 HEAD = b"\x94\x00\xcd\x01\x02\xa1m\x91"
 
 

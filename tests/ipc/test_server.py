@@ -20,7 +20,7 @@ from foveal.ipc.aclient import AsyncClient
 from foveal.ipc.connection import Connection
 from foveal.ipc.errors import RpcError
 from foveal.ipc.listener import bind, remove_socket
-from foveal.ipc.protocol import Decoder, Message, Response, encode_notification, encode_request
+from foveal.ipc.protocol import Decoder, Message, Response, encode_request
 from foveal.ipc.server import Server
 
 from tests.both_loops import on_both_loops
@@ -193,25 +193,6 @@ async def test_results_that_cannot_be_sent(path: str) -> None:
         assert caught.value.code == "too_large"
         assert methods.logged == [("RpcError", "Unpackable")]
         assert len(await client.call("Large", {"size": 15 * 2**20})) == 15 * 2**20
-
-
-@on_both_loops
-async def test_notifications_are_dispatched_without_reply(path: str) -> None:
-    async with serving(path) as (server, methods), raw(path) as (reader, writer):
-        writer.write(
-            encode_notification("Note", {"n": 1}) + encode_notification("Fail", {"error": "unforeseen"})
-        )
-        writer.write(encode_notification("Nonsense") + encode_notification("FailLater", {"error": "known"}))
-        writer.write(encode_request(7, "Echo", {}))
-        decoder = Decoder()
-        decoder.feed(await reader.read(65536))
-        assert decoder.next_message() == Response(7, None, {})
-        assert methods.notified == [{"n": 1}]
-        assert methods.logged == [("ZeroDivisionError", "Fail")]
-        await eventually(lambda: server.statistics().errors == 3)
-        assert server.statistics().notifications == 4
-        writer.write_eof()
-        assert await reader.read() == b""
 
 
 async def check_refused(path: str, sent: bytes, expected: list[tuple[int, str]]) -> None:
