@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from foveal.daemon.search.need import HINT
 
-from tests.conftest import DaemonProcess, need_tool, next_event, running_daemon, write_files
+from tests.conftest import DaemonProcess, need_tool, next_event, write_files
 from tests.hook_cases import context_of, event_name, payload, recorded
 from tests.hooks.test_hook import hook
 from tests.search_cases import until
@@ -354,29 +354,26 @@ def test_what_can_not_be_asked(up: DaemonProcess, shop: Path) -> None:
     assert "additionalContext" in up.call("HookEvent", host="codex", payload=odd)["output"]
 
 
-def test_a_stranger_gets_nothing(tmp_path: Path, shop: Path) -> None:
+def test_a_stranger_gets_nothing(up: DaemonProcess, shop: Path) -> None:
     write_files(shop, {"foveal.toml": "[agents.codex]\nallow = false\n"})
-    with running_daemon(tmp_path) as daemon:
-        daemon.call("Ping")
-        assert context(daemon, shop, "codex", "SessionStart") == ""
-        assert context(daemon, shop, "codex", "UserPromptSubmit") == ""
-        assert context(daemon, shop, "gemini", "BeforeAgent") != ""
-        given = {"host": "gemini", "payload": payload("gemini", "SessionStart", shop, session_id="named")}
-        assert daemon.call("HookEvent", **given, agent_name="codex") == {"output": ""}
+    sid = {"session_id": "strange"}
+    assert context(up, shop, "codex", "SessionStart", **sid) == ""
+    assert context(up, shop, "codex", "UserPromptSubmit", **sid) == ""
+    assert context(up, shop, "gemini", "BeforeAgent", **sid) != ""
+    given = {"host": "gemini", "payload": payload("gemini", "SessionStart", shop, session_id="named")}
+    assert up.call("HookEvent", **given, agent_name="codex") == {"output": ""}
 
 
-def test_an_agent_hears_of_its_session_what_its_rules_grant(tmp_path: Path, shop: Path) -> None:
+def test_an_agent_hears_of_its_session_what_its_rules_grant(up: DaemonProcess, shop: Path) -> None:
     write_files(shop, {"foveal.toml": '[agents.codex]\ndeny_paths = ["web/**"]\n'})
     sid = {"session_id": "granted"}
-    with running_daemon(tmp_path) as daemon:
-        daemon.call("Ping")
-        context(daemon, shop, "codex", "SessionStart", **sid)
-        files = [str(shop / "web" / "app.ts"), str(shop / "README.md")]
-        daemon.call("SetRelevantContext", **sid, set_name="files", items=files)
-        assert "app.ts" not in context(daemon, shop, "codex", "SessionStart_resume", **sid)
-        text = context(daemon, shop, "codex", "SessionStart_compact", **sid)
-        assert "README.md" in text
-        assert "app.ts" not in text
+    context(up, shop, "codex", "SessionStart", **sid)
+    files = [str(shop / "web" / "app.ts"), str(shop / "README.md")]
+    up.call("SetRelevantContext", **sid, set_name="files", items=files)
+    assert "app.ts" not in context(up, shop, "codex", "SessionStart_resume", **sid)
+    text = context(up, shop, "codex", "SessionStart_compact", **sid)
+    assert "README.md" in text
+    assert "app.ts" not in text
 
 
 @pytest.mark.parametrize("host", ["claude-code", "codex", "cursor", "gemini", "copilot", "opencode"])

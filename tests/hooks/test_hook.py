@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -52,14 +50,6 @@ HEAVY = (
 """What no event may pay for; json is needed where daemon.json tells the socket, and here it doesn't."""
 
 Reply = Callable[[Request], bytes]
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """Give a private folder whose path is short enough for sockets."""
-    made = tempfile.mkdtemp(prefix="fv-", dir="/tmp")
-    yield Path(made)
-    shutil.rmtree(made)
 
 
 @contextmanager

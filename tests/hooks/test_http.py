@@ -6,9 +6,7 @@ import asyncio
 import json
 import math
 import os
-import shutil
-import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from io import BytesIO
 from typing import Any
@@ -34,14 +32,6 @@ from foveal.ipc.protocol import PROTOCOL_VERSION
 from foveal.ipc.server import Server
 
 Browse = Callable[..., Awaitable[TestClient[web.Request, web.Application]]]
-
-
-@pytest.fixture
-def path() -> Iterator[str]:
-    """Give a socket's path in a private folder."""
-    folder = tempfile.mkdtemp(prefix="fv-", dir="/tmp")
-    yield f"{folder}/foveal.sock"
-    shutil.rmtree(folder)
 
 
 @pytest.fixture

@@ -92,11 +92,6 @@ FILES: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
 CASES = [(host, level) for host in AGENTS for level in ("user", "project")]
 
 
-@pytest.fixture
-def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Machine:
-    return Machine(tmp_path, monkeypatch, capsys)
-
-
 def settings_of(host: str, level: str, form: str) -> dict[str, str]:
     return {
         path: value if isinstance(value, str) else FORMS[form](value)

@@ -20,13 +20,6 @@ from tests.conftest import DEADLINE_S, DaemonProcess, write_files
 from tests.mcp_cases import ERAS, answer, connected, refusal, text_of
 
 
-@pytest.fixture
-def ready(shared_daemon: DaemonProcess, shop: Path) -> Path:
-    """Give a small project that is indexed."""
-    shared_daemon.open_ready(shop)
-    return shop
-
-
 @pytest.mark.parametrize("era", ERAS)
 async def test_tools_resources_and_prompts(shared_daemon: DaemonProcess, ready: Path, era: str) -> None:
     async with connected(shared_daemon, ready, era) as client:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import shutil
-import tempfile
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -57,9 +55,8 @@ class Peers:
 
 
 @pytest.fixture
-async def peers() -> AsyncIterator[Peers]:
+async def peers(folder: str) -> AsyncIterator[Peers]:
     """Play a daemon."""
-    folder = tempfile.mkdtemp(prefix="fv-", dir="/tmp")
     made = Peers(folder)
     accepted: list[Peer] = []
 
@@ -76,7 +73,6 @@ async def peers() -> AsyncIterator[Peers]:
         with contextlib.suppress(ConnectionError):
             await peer.writer.wait_closed()
     await server.wait_closed()
-    shutil.rmtree(folder)
 
 
 async def test_a_timeout_and_a_cancelled_call_leave_the_connection_usable(peers: Peers) -> None:

@@ -8,12 +8,10 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import shutil
 import signal
 import socket
 import stat
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -39,15 +37,6 @@ from foveal.ipc.protocol import (
     encode_notification,
     encode_response,
 )
-
-
-@pytest.fixture
-def folder() -> Iterator[str]:
-    """Make a private folder with a path short enough for sockets."""
-    path = os.path.realpath(tempfile.mkdtemp(prefix="fv-", dir="/tmp"))
-    yield path
-    shutil.rmtree(path)
-
 
 Script = Callable[[socket.socket, Decoder], object]
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Self
@@ -20,14 +18,6 @@ from foveal.ipc.protocol import Decoder, Message, Notification, Response, encode
 from foveal.ipc.server import ACCEPTED_AT_ONCE, Server
 
 from tests.both_loops import on_both_loops
-
-
-@pytest.fixture
-def path() -> Iterator[str]:
-    """Choose a socket's path in a private folder."""
-    folder = tempfile.mkdtemp(prefix="fv-", dir="/tmp")
-    yield f"{folder}/foveal.sock"
-    shutil.rmtree(folder)
 
 
 class Methods:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -14,12 +13,6 @@ from foveal.ipc.connection import Connection
 from foveal.ipc.errors import DaemonUnavailable, RpcError
 from foveal.ipc.listener import bind
 from foveal.ipc.server import Server
-
-
-@pytest.fixture
-def path() -> Iterator[str]:
-    with TemporaryDirectory(prefix="fv-", dir="/tmp") as folder:
-        yield f"{folder}/foveal.sock"
 
 
 class Daemon:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import shutil
 import socket
 import struct
 import subprocess
 import sys
-import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -24,14 +22,6 @@ from foveal.ipc.protocol import Decoder, Message, Response, encode_request
 from foveal.ipc.server import Server
 
 from tests.both_loops import on_both_loops
-
-
-@pytest.fixture
-def path() -> Iterator[str]:
-    """Choose a socket's path in a private folder."""
-    folder = tempfile.mkdtemp(prefix="fv-", dir="/tmp")
-    yield f"{folder}/foveal.sock"
-    shutil.rmtree(folder)
 
 
 class Methods:
