@@ -12,7 +12,7 @@ import pytest
 from foveal.daemon.search.need import HINT
 
 from tests.conftest import DaemonProcess, need_tool, next_event, write_files
-from tests.hook_cases import context_of, event_name, payload, recorded
+from tests.hook_cases import context_of, payload, recorded, words
 from tests.hooks.test_hook import hook
 from tests.search_cases import until
 
@@ -29,13 +29,14 @@ def up(shared_daemon: DaemonProcess) -> DaemonProcess:
 
 def run(daemon: DaemonProcess, root: Path, host: str, name: str, **changed: Any) -> str:
     """Run the hook of a recorded event as its host does; returns the text for the model."""
-    output = hook(host, payload(host, name, root, **changed), daemon.environ)
+    output = hook(host, payload(host, name, root, **changed), daemon.environ, *words(host, name))
     return context_of(host, name, output)
 
 
 def ask(daemon: DaemonProcess, root: Path, host: str, name: str, **changed: Any) -> str:
     """Send a recorded event without the process of a hook; returns what that would print."""
-    reply = daemon.call("HookEvent", host=host, payload=payload(host, name, root, **changed))
+    fields, event = payload(host, name, root, **changed), "".join(words(host, name))
+    reply = daemon.call("HookEvent", host=host, payload=fields, event=event)
     context_of(host, name, reply["output"])
     return str(reply["output"])
 
@@ -380,6 +381,5 @@ def test_an_agent_hears_of_its_session_what_its_rules_grant(up: DaemonProcess, s
 def test_every_recorded_event_is_answered_in_the_hosts_form(up: DaemonProcess, shop: Path, host: str) -> None:
     for found, name in recorded():
         if found == host:
-            event_name(name)
             context(up, shop, host, name)
     assert "Traceback" not in up.log()
