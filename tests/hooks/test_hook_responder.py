@@ -129,18 +129,6 @@ async def test_start_brings_sections_and_context(ground: Recorder, responder: Re
     assert 0 < asked.deadline_ms < 60_000
 
 
-async def test_resumed_session_restores_sets(ground: Recorder, responder: Responder) -> None:
-    ground.sessions.add("s1")
-    ground.resume_text, ground.context_sets = (
-        "Intent: mend the login",
-        {"files": ("/a", "/b"), "ports": ("80",)},
-    )
-    for event in (Event("restart", MAIN), Event("start", MAIN)):
-        answer = await ask(responder, event)
-        assert "Intent: mend the login" in answer.context
-        assert answer.message == "foveal: context restored (2 files, 1 ports)"
-
-
 async def test_resumed_window_gets_nothing_again(ground: Recorder, responder: Responder) -> None:
     ground.resume_text, ground.context_sets = "Intent: mend the login", {"files": ("/a",)}
     first = await ask(responder, Event("resume", MAIN))

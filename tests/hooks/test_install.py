@@ -136,17 +136,7 @@ def test_uninstall_restores_every_byte(machine: Machine, host: str, level: str, 
         assert "nothing to do" in machine.does("uninstall", host, f"--{level}", "--yes")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "{ }",
-        "{\n}",
-        '{"hooks": {}}',
-        '{"hooks": {"Stop": [ ]}}',
-        '{"hooks": {"Stop": [ // x\n ]}}',
-    ],
-)
+@pytest.mark.parametrize("text", ["", "{ }", '{"hooks": {"Stop": [ // x\n ]}}'])
 def test_uninstall_restores_empty_files(machine: Machine, text: str) -> None:
     machine.write({".claude/settings.json": text, ".claude.json": text, ".gemini/settings.json": text})
     before = tree(machine.home)

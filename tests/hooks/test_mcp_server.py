@@ -112,11 +112,10 @@ async def test_project_from_folder_root_or_option(
     assert await project("--project", str(ready), cwd=tmp_path, list_roots_callback=roots) == str(ready)
 
 
-@pytest.mark.parametrize("era", ERAS)
-async def test_hung_and_killed_daemons(daemon: DaemonProcess, shop: Path, era: str) -> None:
+async def test_hung_and_killed_daemons(daemon: DaemonProcess, shop: Path) -> None:
     """A call can be cancelled while the daemon hangs; a killed one is reported, and started again."""
     daemon.open_ready(shop)
-    async with connected(daemon, shop, era) as client:
+    async with connected(daemon, shop, "auto") as client:
         await answer(client, "set_relevant_context", set_name="ports", items=["1"])
         before = daemon.pid
         faces = [one for one in psutil.Process(before).children() if "foveal.dashboard.app" in one.cmdline()]

@@ -33,7 +33,6 @@ from foveal.ipc.paths import (
 from foveal.ipc.protocol import (
     Decoder,
     ProtocolError,
-    encode_error,
     encode_notification,
     encode_response,
 )
@@ -72,27 +71,6 @@ def receive(connection: socket.socket, decoder: Decoder) -> Any:
             return None
         decoder.feed(data)
     return message
-
-
-def test_call_notify_and_errors(folder: str) -> None:
-    seen: list[Any] = []
-
-    def script(connection: socket.socket, decoder: Decoder) -> None:
-        seen.append(first := receive(connection, decoder))
-        connection.sendall(encode_response(first.msgid, {"pid": 7}))
-        seen.append(second := receive(connection, decoder))
-        connection.sendall(
-            encode_error(second.msgid, RpcError("not_found", "no such scope", {"field": "scope_id"}))
-        )
-        seen.append(receive(connection, decoder))
-
-    with Served(folder, script) as client, client:
-        assert client.call("Ping", {"protocol": 1}, timeout=20) == {"pid": 7}
-        with pytest.raises(RpcError, match="no such scope") as caught:
-            client.call("GetScope", timeout=20)
-        assert (caught.value.code, caught.value.data) == ("not_found", {"field": "scope_id"})
-    assert [message.method for message in seen[:2]] == ["Ping", "GetScope"]
-    assert seen[2:] == [None]
 
 
 def test_a_request_that_could_not_be_sent_whole_closes_the_connection(folder: str) -> None:

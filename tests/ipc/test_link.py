@@ -102,16 +102,6 @@ async def test_a_loss_ends_what_was_in_flight_and_nothing_is_repeated(path: str)
         assert (server.statistics().accepted, daemon.waiting) == (2, 1)
 
 
-async def test_one_that_gives_up_while_it_connects_doesnt_end_it_for_the_others(path: str) -> None:
-    async with serving(path) as (server, _), linked(path) as link:
-        first, second = (asyncio.ensure_future(link.call("Echo", {"n": n})) for n in range(2))
-        await asyncio.sleep(0)  # both wait for the connection now
-        first.cancel()
-        assert await second == {"n": 1}
-        assert first.cancelled()
-        assert server.statistics().accepted == 1
-
-
 async def test_closing_while_it_connects_ends_that_too(path: str) -> None:
     async with serving(path), linked(path) as link:
         call = asyncio.ensure_future(link.call("Echo", {}))

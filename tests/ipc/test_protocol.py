@@ -240,25 +240,6 @@ def test_numbers_beyond_the_wire() -> None:
     assert math.copysign(1, response.result[6]) == -1
 
 
-def check_unpackable(value: Any) -> None:
-    with pytest.raises(RpcError) as caught:
-        encode_response(1, value)
-    assert caught.value.code == "internal"
-    with pytest.raises(RpcError) as caught:
-        encode_request(1, "m", {"a": value})
-    assert caught.value.code == "invalid_params"
-
-
-def test_what_has_no_form_on_the_wire_is_an_error() -> None:
-    deep: list[Any] = []
-    for _ in range(3000):
-        deep = [deep]
-    loop: list[Any] = []
-    loop.append(loop)
-    for value in (object(), {1, 2}, deep, loop, {"a": object}):
-        check_unpackable(value)
-
-
 def test_an_error_always_arrives() -> None:
     assert decode(encode_error(4, RpcError("busy", "m", {"n": 1}))) == [
         Response(4, {"code": "busy", "message": "m", "data": {"n": 1}}, None)

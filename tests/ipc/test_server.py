@@ -334,17 +334,6 @@ async def test_shutdown_cancels_what_runs_past_the_deadline_and_says_so(path: st
 
 
 @on_both_loops
-async def test_an_error_in_the_callers_block_is_not_hidden(path: str) -> None:
-    with pytest.raises(ZeroDivisionError):  # noqa: PT012 - the block is what is tested
-        async with serving(path) as (_, methods), await AsyncClient.connect(path) as client:
-            running = asyncio.create_task(client.call("Wait"))
-            await methods.until(lambda: methods.started == 1)
-            raise ZeroDivisionError
-    with pytest.raises((RpcError, ConnectionError)):
-        await running
-
-
-@on_both_loops
 async def test_a_bound_socket_of_a_service_manager_is_served_and_its_path_kept(path: str) -> None:
     listener = bind(path)
     listener.listen()
