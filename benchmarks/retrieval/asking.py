@@ -152,7 +152,7 @@ class Asked:
     def _queries(self, gathered: GatheredCandidates, clock: Clock) -> Floats | None:
         """Embed a question as the embedder does, None where it wouldn't be asked to."""
         question, model = gathered.question, self._model
-        # As in daemon/search/service.py.
+        # As in daemon/search/search_service.py.
         texts = question.windows or ((question.text[:1_000],) if question.text.strip() else ())
         if model is None or self._vectors is None or not texts:
             return None

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from foveal.daemon.core.storage import database_bytes
 from foveal.daemon.index.store import FILE_NAME
 
 from .asking import Asked, Clock
@@ -154,7 +153,7 @@ def _cost(project: Project, folder: Path, figures: IndexFigures, embedded: Embed
         index_peak_mb=figures.peak_mb,
         embedded=embedded.embedded,
         embed_s=embedded.seconds,
-        sqlite_mb=database_bytes(str(folder / FILE_NAME)) / 1e6,
+        sqlite_mb=sum(path.stat().st_size for path in folder.glob(f"{FILE_NAME}*")) / 1e6,
         lexical_mb=folder_bytes(folder / "lexical") / 1e6,
         vectors_mb=folder_bytes(folder / "vectors") / 1e6,
         embeddings_mb=embedded.contents * EMBEDDING_BYTES / 1e6,

@@ -52,17 +52,13 @@ class Dashboard:
         self._lend = lend
         self._listener: socket.socket | None = None
         self._opening = asyncio.Lock()
-        self._remark = ""
+        self.remark = ""
+        """Why the port isn't the wanted one, or ""."""
 
     @property
     def port(self) -> int:
         """The port that the dashboard is served on, 0 while it isn't."""
         return 0 if self._listener is None else int(self._listener.getsockname()[1])
-
-    @property
-    def remark(self) -> str:
-        """Why the port isn't the wanted one, or ""."""
-        return self._remark
 
     async def reopen(self) -> None:
         """Serve the dashboard again if browsers are signed in: their open pages then reconnect."""
@@ -99,8 +95,8 @@ class Dashboard:
                 return await _bind_patiently(wanted, TAKEN_S if self.access.sessions else 0.0)
             except OSError as error:
                 reason = error.strerror or error
-                self._remark = f"the dashboard's port {wanted} can't be used ({reason}): it has another one"
-                log.warning("%s", self._remark)
+                self.remark = f"the dashboard's port {wanted} can't be used ({reason}): it has another one"
+                log.warning("%s", self.remark)
         try:
             return _bound(0)
         except OSError as error:
@@ -169,14 +165,10 @@ class DashboardAccess:
         self._file = file
         self._system = system
         self._state = DashboardState()
-        self._token = secrets.token_urlsafe(32)
+        self.token = secrets.token_urlsafe(32)
+        """The bearer token for programs: new at each start, never written to disk."""
         self._codes: dict[str, float] = {}
         self._writing = asyncio.Lock()
-
-    @property
-    def token(self) -> str:
-        """The bearer token for programs: new at each start, never written to disk."""
-        return self._token
 
     @property
     def port(self) -> int:
@@ -210,7 +202,7 @@ class DashboardAccess:
 
     def is_token(self, token: str) -> bool:
         """Whether this is the token of this start."""
-        return _same(_digest(token), _digest(self._token))
+        return _same(_digest(token), _digest(self.token))
 
     async def redeem(self, code: str) -> Admission | None:
         """Exchange a code for a new session, durable on return; None for a used, expired or unknown code.
@@ -251,7 +243,7 @@ class DashboardAccess:
         """
         count = self.sessions
         self._codes.clear()
-        self._token = secrets.token_urlsafe(32)
+        self.token = secrets.token_urlsafe(32)
         await self._keep(DashboardState(port=self._state.port))
         return count
 

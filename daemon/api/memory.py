@@ -15,7 +15,7 @@ from ..engine.engine import EngineMethods
 from ..memory.edits import Edit, changed_fields
 from ..memory.experience import Experience, Provenance, draft_of
 from ..memory.pool_filters import Criteria, ExperienceListing, as_it_is, cursor_after
-from ..memory.records import Known
+from ..memory.pool_records import Known
 from ..memory.visible_experiences import sees_whole, visible_experience
 from ..privacy.policy import Policy
 from ..workspace.project import Project
@@ -232,16 +232,10 @@ class ExperienceMethods(EngineMethods):
             )
             self._engine.timeline.read_transcript(project.root, request.session_id, found.cwd, found.activity)
             self._engine.timeline.decided(project.root, project.pool.some(found.experience_ids))
-            return GraftReply(
-                found.grafted,
-                found.duplicates,
-                [
-                    SkippedReply(line.reason, UNSET if line.line is None else line.line)
-                    for line in found.skipped
-                ],
-                found.experience_ids,
-                found.warnings,
-            )
+            skipped = [
+                SkippedReply(line.reason, UNSET if line.line is None else line.line) for line in found.skipped
+            ]
+            return reply_of(GraftReply, found, skipped=skipped)
         if fields is None:
             raise InvalidRequest(
                 "experience is missing; it must be a map with decision, agent_id, session_id, or"
@@ -302,21 +296,13 @@ class ExperienceMethods(EngineMethods):
     @method("UpdateExperience", policy="project", access="own")
     async def update(self, request: UpdateExperienceRequest) -> KnownReply:
         """Change an experience. An outcome without a kind removes it, and so does an empty commit."""
-        files = request.files_touched
-        given: dict[str, object] = {
-            "decision": request.decision,
-            "rationale": request.rationale,
-            "files_touched": None if files is None else list(files),
-            "outcome": request.outcome,
-            "trust": request.trust,
-            "commit": request.commit,
-        }
+        given = {name: getattr(request, name) for name in UpdateExperienceRequest.__annotations__}
         fields = {name: value for name, value in given.items() if value is not None}
         project, policy = await self._own(request)
         _check_hides_nothing(
             policy,
             project.root,
-            files or (),
+            request.files_touched or (),
             request.decision or "",
             request.rationale or "",
             str((request.outcome or {}).get("error") or ""),

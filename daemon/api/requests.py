@@ -28,9 +28,9 @@ from .method import (
 
 LIST_LIMIT = 1_000
 
-ANSWER_CHARACTERS = 16 * 1024 * 1024
-"""Maximum characters of an answer; a message of the wire has 16 MiB, and a character takes one or more
-bytes."""
+ANSWER_BYTES = 8 * 1024 * 1024
+"""Maximum bytes of a recorded request in an answer: prompts are in it twice, and a message of the wire has
+16 MiB."""
 
 
 class ListRequestsRequest(SessionRequest, frozen=True, kw_only=True):
@@ -131,11 +131,11 @@ class RequestMethods(EngineMethods):
     async def get_request(self, request: GetRequestRequest) -> RequestReply:
         """Return a recorded request, with `content` also the texts that were sent; below."""
         found = await self._engine.deliveries.request(request.session_id, request.request_id)
-        if request.content and found.sent is not None and found.sent.characters > ANSWER_CHARACTERS:
+        if request.content and found.sent is not None and found.size > ANSWER_BYTES:
             # Refused before it is packed, which would block the event loop for some 20 ms.
             raise TooLarge(
-                f"what was sent with {request.request_id} takes {found.sent.characters:,} characters, "
-                f"a message has at most {ANSWER_CHARACTERS:,} bytes; ask with content = false"
+                f"what was sent with {request.request_id} takes {found.size:,} bytes, "
+                f"an answer has room for {ANSWER_BYTES:,}; ask with content = false"
             )
         return _request_reply(found, content=request.content)
 
@@ -144,7 +144,7 @@ class RequestMethods(EngineMethods):
         """Return recorded requests of a session or a project, the oldest first, each as GetRequest returns
         it, including requests of sessions that aren't stored. `next` is present if more may follow: pass it
         as `since`. `since` and `before` are times or days in ISO 8601. Large pages end early. If the texts of
-        one request take more than a million characters, they are left out, and `problem` says so."""
+        one request take more than a megabyte, they are left out, and `problem` says so."""
         session_id, root = request.session_id, None
         if session_id is None:
             root = await self._engine.projects.root_of(required_cwd(request.cwd))

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from .edits import Edit, PoolChanges, time_after
 from .experience import Experience, identity_of
-from .records import Known, Records
+from .pool_records import Known, Records
 
 _NAMED_MAX = 20
 """Maximum number of ids in a text that are looked up."""

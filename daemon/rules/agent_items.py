@@ -243,21 +243,14 @@ class ProjectInstructions:
 class ItemOwner(Protocol):
     """A project with items. `folder` is its part of the state folder."""
 
-    @property
-    def root(self) -> str:
-        """The project's folder."""
-
-    @property
-    def folder(self) -> str:
-        """The folder of what is kept about the project."""
-
-    @property
-    def tree(self) -> Tree:
-        """Its files."""
-
-    @property
-    def instructions(self) -> ProjectInstructions:
-        """Its instruction files, and all its items as merged last."""
+    root: str
+    """The project's folder."""
+    folder: str
+    """The folder of what is kept about the project."""
+    tree: Tree
+    """Its files."""
+    instructions: ProjectInstructions
+    """Its instruction files, and all its items as merged last."""
 
     def set_problem(self, cause: str, problem: str) -> None:
         """Set the problem with this cause; "" means that it is solved."""

@@ -20,7 +20,7 @@ from .server_config import McpServer, ServerFile, sections_for
 from .server_launch import variables_in
 from .tool_lists import ToolList, ToolLister, ToolLists
 
-VERSION = 1
+APPROVALS_VERSION = 1
 MAX_DIGESTS = 20
 """Maximum number of approved versions of a file, so that switching branches needs no new approval."""
 MAX_FILES = 5_000
@@ -28,11 +28,7 @@ MAX_BYTES = 8 * 1024 * 1024
 
 
 class Approval(Struct, frozen=True):
-    """An approved version of a file's section with the programs that it names, and when it was approved.
-
-    An approval of an earlier version has the digest of the definition alone, and none of a `definition`: it
-    covers nothing any more, because the programs behind it may have changed since.
-    """
+    """An approved version of a file's section with the programs that it names, and when it was approved."""
 
     path: str
     section: str
@@ -63,8 +59,6 @@ class Approved(Struct, frozen=True):
     def why_not(self, file: ServerFile) -> str:
         """Return why a file that isn't covered isn't, in words."""
         for approval in reversed(self.of(file)):
-            if not approval.definition and approval.digest == file.definition:
-                return "it was approved without the programs that it names, which count now: approve it again"
             if approval.definition == file.definition:
                 then, now = dict(approval.programs), dict(file.programs)
                 changed = sorted(path for path in {*then, *now} if then.get(path) != now.get(path))
@@ -83,7 +77,7 @@ class Approvals:
         self._file = JsonFile(
             path,
             system,
-            version=VERSION,
+            version=APPROVALS_VERSION,
             max_bytes=MAX_BYTES,
             called=f"The approvals in {path}",
             decode=lambda content: convert(content, _Stored).approved,
@@ -123,7 +117,7 @@ class Approvals:
             for dropped in same[: max(0, len(same) + 1 - MAX_DIGESTS)]:
                 approvals.remove(dropped)
             new = Approval(file.path, file.section, digest, at, file.definition or digest, file.programs)
-            self._file.write(to_builtins(_Stored(VERSION, [*approvals, new][-MAX_FILES:])))
+            self._file.write(to_builtins(_Stored(APPROVALS_VERSION, [*approvals, new][-MAX_FILES:])))
         return True
 
     def revoke(self, path: str) -> int:
@@ -136,7 +130,7 @@ class Approvals:
             kept = [approval for approval in approvals if approval.path != path]
             if len(kept) == len(approvals):
                 raise NotFound(f"{path} isn't approved. See: foveal tools list")
-            self._file.write(to_builtins(_Stored(VERSION, kept)))
+            self._file.write(to_builtins(_Stored(APPROVALS_VERSION, kept)))
         return len(approvals) - len(kept)
 
     def forget(self, root: str) -> None:
@@ -150,7 +144,7 @@ class Approvals:
                 if approval.section not in sections and not lies_below(approval.path, root)
             ]
             if len(kept) < len(approvals):
-                self._file.write(to_builtins(_Stored(VERSION, kept)))
+                self._file.write(to_builtins(_Stored(APPROVALS_VERSION, kept)))
 
 
 def approved_servers(files: Iterable[ServerFile], approved: Approved) -> tuple[McpServer, ...]:
@@ -220,13 +214,10 @@ def _state(
     server: McpServer, file: ServerFile, chosen: tuple[McpServer, ...], approved: Approved, lists: ToolLists
 ) -> ServerState:
     runs = server.url if server.transport != "stdio" else " ".join((server.command, *server.arguments))
-    return ServerState(
-        server,
-        runs,
-        variables_in(server),
-        _left_out(server, file, chosen, approved),
-        lists.load(server) if server in chosen else None,
-    )
+    left_out, tools = _left_out(server, file, chosen, approved), None
+    if server in chosen:
+        tools = lists.load(server)
+    return ServerState(server, runs, variables_in(server), left_out, tools)
 
 
 def _left_out(server: McpServer, file: ServerFile, chosen: tuple[McpServer, ...], approved: Approved) -> str:

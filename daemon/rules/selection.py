@@ -167,7 +167,9 @@ def _choose(
         bar = barred.get(key_of(evidence.item))
         taken, reason = (False, bar) if bar else _verdict(evidence, profile, near, room)
         room -= taken
-        scores.append(_scored(evidence, taken=taken, reason=reason))
+        similarity, score = max(evidence.cosines, default=0.0), round(evidence.score, 4)
+        lexical = round(evidence.lexical, 4)
+        scores.append(ItemScore(evidence.item, score, round(similarity, 4), lexical, taken, reason))
     return scores
 
 
@@ -181,15 +183,3 @@ def _verdict(evidence: ItemEvidence, profile: Profile, near: float, room: int) -
     if evidence.score < near:
         return False, "near_best"
     return room > 0, "top_n"
-
-
-def _scored(evidence: ItemEvidence, *, taken: bool, reason: Reason) -> ItemScore:
-    similarity = max(evidence.cosines, default=0.0)
-    return ItemScore(
-        evidence.item,
-        round(evidence.score, 4),
-        round(similarity, 4),
-        round(evidence.lexical, 4),
-        taken,
-        reason,
-    )

@@ -96,8 +96,9 @@ def launch_of(
     environment = {
         name: environ[name] for name in INHERITED if name in environ and not environ[name].startswith("()")
     }
-    if (variable := _project_variable(server.host)) and server.scope != "user":
-        environment[variable] = server.base
+    host = host_named(server.host)
+    if host and host.mcp and host.mcp.project_variable and server.scope != "user":
+        environment[host.mcp.project_variable] = server.base
     environment |= {name: environ[name] for name in server.forwarded if name in environ}
     environment |= {name: variables.resolve(value) for name, value in server.environment}
     if any(not name or "=" in name for name in environment):
@@ -111,11 +112,6 @@ def launch_of(
         folder,
         secrets=_secrets(server, variables, [value for _, value in server.environment]),
     )
-
-
-def _project_variable(name: str) -> str:
-    host = host_named(name)
-    return host.mcp.project_variable if host and host.mcp else ""
 
 
 def _remote(server: McpServer, variables: Variables, *, network: bool, timeout_s: float) -> Launch:
@@ -246,7 +242,8 @@ def variables_in(server: McpServer) -> tuple[str, ...]:
         *(variable for _, variable in server.header_variables),
     }
     if (syntax := _syntax(server)) is not None:
-        for text in _texts(server):
+        texts = server.command, *server.arguments, server.folder, server.url
+        for text in (*texts, *(value for _, value in (*server.environment, *server.headers))):
             for match in syntax.pattern.finditer(text):
                 parts = match.groupdict()
                 names.add(parts.get("name") or parts.get("bare") or "")
@@ -256,12 +253,6 @@ def variables_in(server: McpServer) -> tuple[str, ...]:
 def _syntax(server: McpServer) -> VariableSyntax | None:
     host = host_named(server.host)
     return host.mcp.variables if host and host.mcp else None
-
-
-def _texts(server: McpServer) -> Iterator[str]:
-    yield from (server.command, *server.arguments, server.folder, server.url)
-    for _, value in (*server.environment, *server.headers):
-        yield value
 
 
 MAX_BYTES = 256 * 1024 * 1024

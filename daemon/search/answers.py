@@ -22,7 +22,7 @@ from ..workspace.index_view import ProjectSnapshot
 from ..workspace.project import Project
 from .lookups import describe_node, describe_symbols, find_files
 from .query import DescribedHits, SearchQuery, SearchResult
-from .service import SearchService
+from .search_service import SearchService
 
 Freshness = Literal["shown", "tree", "no"]
 

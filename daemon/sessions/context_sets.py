@@ -13,7 +13,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.errors import InvalidRequest, TooLarge
-from ..core.system import System
 from ..rules.items import has_harmful, one_line
 from .session import Session
 
@@ -65,11 +64,13 @@ def set_context(
     sets would exceed their limits; then nothing is changed.
     """
     name = _checked_name(set_name)
-    given = checked_entries(name, entries, home)
+    given, warnings = checked_entries(name, entries, home)
     former = session.context.get(name, ())
-    now = given.entries if mode == "replace" else _merged(name, former, given.entries)
+    now = given
+    if mode == "merge":
+        now = merged_applet(former, given) if name == "applet" else tuple(dict.fromkeys((*former, *given)))
     changed = _with_sets(session, {**session.context, name: now})
-    return changed, _outcome(name, former, now, (*name_warnings(name), *given.warnings))
+    return changed, _outcome(name, former, now, (*name_warnings(name), *warnings))
 
 
 def replace_context(
@@ -85,9 +86,8 @@ def replace_context(
         name = _checked_name(set_name)
         if name in now:
             raise InvalidRequest(f"context names the set {name!r} twice", "context")
-        given = checked_entries(name, entries, home)
-        now[name] = given.entries
-        warnings[name] = (*name_warnings(name), *given.warnings)
+        now[name], said = checked_entries(name, entries, home)
+        warnings[name] = (*name_warnings(name), *said)
     changed = _with_sets(session, now)
     return changed, tuple(
         _outcome(name, session.context.get(name, ()), now.get(name, ()), warnings.get(name, ()))
@@ -109,10 +109,6 @@ def _checked_name(set_name: str) -> str:
     if not name:
         raise InvalidRequest(f"set_name is empty; the known sets are {', '.join(KNOWN_SETS)}", "set_name")
     return name
-
-
-def _merged(name: str, former: Sequence[str], entries: Sequence[str]) -> tuple[str, ...]:
-    return merged_applet(former, entries) if name == "applet" else tuple(dict.fromkeys((*former, *entries)))
 
 
 def _with_sets(session: Session, sets: Mapping[str, tuple[str, ...]]) -> Session:
@@ -155,26 +151,22 @@ MAX_ENTRY_CHARACTERS = 4_096
 """Maximum length of an entry: that of a path on Linux (PATH_MAX), and more than servers accept for a URL."""
 
 
-class Entries(Struct, frozen=True):
-    """The entries of a set in normal form, each once, and warnings about them."""
-
-    entries: tuple[str, ...]
-    warnings: tuple[str, ...] = ()
-
-
-def checked_entries(set_name: str, entries: Iterable[str], home: str) -> Entries:
-    """Return the entries that a caller gave for a set. `home` is the folder for `~`.
+def checked_entries(
+    set_name: str, entries: Iterable[str], home: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the entries that a caller gave for a set in normal form, each once, and warnings about them.
+    `home` is the folder for `~`.
 
     Raises `InvalidRequest` for the first unusable entry, with its position.
     """
     plain = dict.fromkeys(_plain(set_name, number, entry) for number, entry in enumerate(entries))
     if set_name == "applet":
-        return Entries(applet_entries(plain))
+        return applet_entries(plain), ()
     form = _FORMS.get(set_name)
     warnings: dict[str, None] = {}
     if form is not None:
         plain = dict.fromkeys(form(entry, home, warnings) for entry in plain)
-    return Entries(tuple(plain), tuple(warnings))
+    return tuple(plain), tuple(warnings)
 
 
 def _plain(set_name: str, number: int, entry: str) -> str:
@@ -282,30 +274,24 @@ def merged_applet(former: Sequence[str], entries: Sequence[str]) -> tuple[str, .
 class Resume(Struct, frozen=True):
     """The reply to an agent that resumes a session. The same state gives the same bytes.
 
-    `text` is empty if there is nothing to tell. `context` has all sets, missing files included; `files` are
-    the existing ones, `missing_files` the others.
+    `text` is empty if there is nothing to tell. `context` has all sets, missing files included.
     """
 
     text: str
     context: Mapping[str, tuple[str, ...]]
-    files: tuple[str, ...]
     missing_files: tuple[str, ...]
-    applet: Applet | None
 
 
-def resume_text(session: Session, exists: Callable[[str], bool]) -> Resume:
-    """Return the text for a session: intent, environment, files that exist, applet, other sets.
-
-    `exists` tells whether an absolute path exists; see `exists_on`.
-    """
-    there = {path: exists(path) for path in session.context.get("files", ())}
-    files = tuple(path for path in there if there[path])
+def resume_text(session: Session) -> Resume:
+    """Return the text for a session: intent, environment, files that exist, applet, other sets. Looks at the
+    disk."""
+    there = {path: os.path.exists(path) for path in session.context.get("files", ())}
     missing = tuple(path for path in there if not there[path])
     applet = applet_in(session.context.get("applet", ()))
     lines = [
         *_note("Intent", session.current_intent),
         *_note("Environment", session.env_hint),
-        *_files_lines(files, len(missing)),
+        *_files_lines([path for path in there if there[path]], len(missing)),
         *([_applet_line(applet)] if applet else ()),
         *(
             f"{name}: {', '.join(entries)}"
@@ -314,20 +300,7 @@ def resume_text(session: Session, exists: Callable[[str], bool]) -> Resume:
         ),
     ]
     text = "\n".join(["Context of this session, as it was left:", *lines]) if lines else ""
-    return Resume(text, session.context, files, missing, applet)
-
-
-def exists_on(system: System) -> Callable[[str], bool]:
-    """Return a function that tells whether a path exists, following symlinks; errors count as missing."""
-
-    def exists(path: str) -> bool:
-        try:
-            system.stat(path)
-        except (OSError, ValueError):
-            return False
-        return True
-
-    return exists
+    return Resume(text, session.context, missing)
 
 
 _OWN_FORM = frozenset(("files", "applet"))

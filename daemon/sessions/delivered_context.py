@@ -138,21 +138,6 @@ class StoredContext(Struct, frozen=True):
     reply: Mapping[str, Any]
     access: Access
 
-    @property
-    def id(self) -> str:
-        """The id of the context."""
-        return self.row.id
-
-    @property
-    def policy(self) -> Policy:
-        """The policy that the context was built under."""
-        return self.access.policy
-
-    @property
-    def has_text(self) -> bool:
-        """Whether the texts of the reply are kept."""
-        return "context" in self.reply
-
 
 class ContextFilter(Struct, frozen=True):
     """The contexts of a list; None for any. `since` and `until` are times, the second exclusive."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from ..core.errors import InvalidRequest, NotFound
@@ -18,15 +18,12 @@ LOST = "What was sent is lost: its record is damaged."
 
 RECORD_LOST = "The record is damaged: its items and slices are lost."
 
-ENTRY_CHARACTERS = 200
-"""Estimated size of an item or slice in a reply, besides its names and paths."""
+PAGE_BYTES = 3_000_000
+"""Bytes of JSON after which a page ends: a frame of 16 MiB has room for them and one more request, even with
+prompts twice. Packing them takes 2 to 4 ms, ten times as long for many short messages."""
 
-PAGE_CHARACTERS = 3_000_000
-"""Characters after which a page ends: a frame of 16 MiB has room for them and one more request, even at four
-bytes each. Packing them takes 2 to 4 ms, ten times as long for many short messages."""
-
-REQUEST_CHARACTERS = 1_000_000
-"""Maximum characters of a request's contents in an export; larger ones are left out, so that a page always
+REQUEST_BYTES = 1_000_000
+"""Maximum bytes of a request's contents in an export; larger ones are left out, so that a page always
 fits."""
 
 _CURSOR = "#"
@@ -77,17 +74,8 @@ class LoggedRequest(Struct, frozen=True):
     problem: str = ""
     referred: tuple[ItemKey, ...] | None = None
 
-    @property
-    def characters(self) -> int:
-        """The estimated size of this request in a reply, in characters."""
-        record = self.record
-        lists = record.items, record.considered, record.slices, record.dropped
-        entries = ENTRY_CHARACTERS * (1 + sum(map(len, lists)))
-        keys = (*(item.key for item in record.items), *(item.key for item in record.considered))
-        entries += sum(len(key.name) + len(key.server_name) for key in keys)
-        entries += sum(len(entry.id) + len(entry.path) + len(entry.source) for entry in record.slices)
-        entries += sum(len(entry.id) for entry in record.dropped) + sum(map(len, record.degraded))
-        return entries + (0 if self.sent is None else self.sent.framed_characters)
+    size: int = 0
+    """The bytes of both as JSON."""
 
 
 class RequestPage(Struct, frozen=True):
@@ -131,7 +119,7 @@ def get_request(database: Database, session_id: str, request_id: str) -> LoggedR
 
 def export_requests(database: Database, query: ExportQuery) -> RequestPage:
     """Return requests in the order in which they were written, also of sessions that are gone. Contents are
-    left out if larger than `REQUEST_CHARACTERS`. Raises `InvalidRequest` for an unusable bound."""
+    left out if larger than `REQUEST_BYTES`. Raises `InvalidRequest` for an unusable bound."""
     above, since = _start_of(query.since)
     before = bound_in(query.before, "before", _LAST)
     where, named = "", query.session_id if query.session_id is not None else query.project_root
@@ -140,7 +128,7 @@ def export_requests(database: Database, query: ExportQuery) -> RequestPage:
     where = f"WHERE {where}number > ? AND at >= ? AND at < ? ORDER BY number LIMIT ?"
     values = () if named is None else (data_of(named),)
     found: list[LoggedRequest] = []
-    room = PAGE_CHARACTERS
+    room = PAGE_BYTES
     while True:
         most = _CONTENT_PAGE if query.content else _PAGE
         rows = _rows(database, where, *values, above, since, before, most)
@@ -151,7 +139,7 @@ def export_requests(database: Database, query: ExportQuery) -> RequestPage:
                 return RequestPage(tuple(found), f"{_CURSOR}{above}")
             found.append(_bounded(_logged(database, row, content=query.content)))
             above = row.number
-            room -= found[-1].characters
+            room -= found[-1].size
 
 
 def find_request(database: Database, session_id: str, request_id: str) -> RequestRow:
@@ -198,7 +186,8 @@ def _logged(database: Database, row: RequestRow, *, content: bool) -> LoggedRequ
     referred = None
     if row.referred is not None:
         referred = tuple(record.items[n].key for n in row.referred if n < len(record.items))
-    return LoggedRequest(record, sent, " ".join(filter(None, problems)), referred)
+    size = len(json.dumps(to_builtins((record, sent))))
+    return LoggedRequest(record, sent, " ".join(filter(None, problems)), referred, size)
 
 
 _ROWS = """
@@ -252,11 +241,10 @@ def _masked_problem(record: RequestRecord) -> str:
 
 def _bounded(request: LoggedRequest) -> LoggedRequest:
     """Return a request, without its contents if they are too large for a page."""
-    if request.sent is None or request.sent.framed_characters <= REQUEST_CHARACTERS:
+    if request.sent is None or request.size <= REQUEST_BYTES:
         return request
-    size = request.sent.framed_characters
-    left_out = f"What was sent takes {size:,} characters, too many for an export; GetRequest has it."
-    return replace(request, sent=None, problem=" ".join(filter(None, (request.problem, left_out))))
+    left_out = f"What was sent takes {request.size:,} bytes, too many for an export; GetRequest has it."
+    return replace(request, sent=None, size=0, problem=" ".join(filter(None, (request.problem, left_out))))
 
 
 def _start_of(since: str) -> tuple[int, int]:

@@ -164,13 +164,6 @@ class ItemPart(Struct, frozen=True):
     schema: str = ""
 
 
-MESSAGE_CHARACTERS = 24
-"""Estimated overhead of a packed message besides its role and text."""
-
-ITEM_CHARACTERS = 80
-"""Estimated overhead of a packed item besides its texts and names."""
-
-
 class Sent(Struct, frozen=True):
     """All parts of what was sent for a request, in order. `context` is in the system prompt too.
 
@@ -193,14 +186,6 @@ class Sent(Struct, frozen=True):
             len(item.text) + len(item.schema) for item in (*self.references, *self.rules, *self.tools)
         )
         return len(self.context) + 2 * (len(self.system_prompt) + len(self.user_prompt)) + said + items
-
-    @property
-    def framed_characters(self) -> int:
-        """The same with an estimate of roles, names and field names, which dominate for many short parts."""
-        said = sum(MESSAGE_CHARACTERS + len(message.role) for message in self.history)
-        items = (*self.references, *self.rules, *self.tools)
-        named = sum(len(item.key.name) + len(item.key.server_name) + ITEM_CHARACTERS for item in items)
-        return self.characters + said + named
 
 
 def sent(

@@ -29,7 +29,6 @@ from .context_sets import (
     SetMode,
     SetOutcome,
     applet_in,
-    exists_on,
     replace_context,
     resume_text,
     set_context,
@@ -97,7 +96,6 @@ class Sessions:
         self._items = items
         self._work = work
         self._events = events
-        self._exists = exists_on(system)
         self._store = SessionStore(os.path.join(environment.state_dir, FOLDER), system)
         self._seen: OrderedDict[str, _Seen] = OrderedDict()
         self._observed: dict[str, float] = {}
@@ -198,7 +196,7 @@ class Sessions:
         session, _ = await self._apply(
             session_id, lambda session: (observed(with_always(session, always), at), None)
         )
-        resume = await self._work.in_builder(partial(resume_text, session, self._exists))
+        resume = await self._work.in_builder(partial(resume_text, session))
         data = {"missing_files": list(resume.missing_files), "added": {}, "removed": {}}
         self._events.publish("context.resumed", _event(session) | data)
         return session, resume
@@ -262,7 +260,11 @@ class Sessions:
         session, outcome = await self._work.in_writer(partial(self._store.apply, session_id, noted))
         self._cached(session)
         if before[0].context != session.context:
-            self._events.publish("context.changed", _event(session) | _difference(before[0], session))
+            self._events.publish(
+                "context.changed",
+                _event(session)
+                | {"added": _beyond(session, before[0]), "removed": _beyond(before[0], session)},
+            )
         if _published(before[0]) != _published(session):
             self._publish_change(session)
         return session, outcome
@@ -326,11 +328,6 @@ def _event(session: Session) -> dict[str, Any]:
         "files": list(session.context.get("files", ())),
         "applet": applet and {"slug": applet.slug, "parameters": dict(applet.parameters)},
     }
-
-
-def _difference(before: Session, after: Session) -> dict[str, Any]:
-    """Return the added and removed entries of each set."""
-    return {"added": _beyond(after, before), "removed": _beyond(before, after)}
 
 
 def _beyond(session: Session, other: Session) -> dict[str, list[str]]:

@@ -23,7 +23,7 @@ from ..core.events import EventHub
 from ..core.system import System
 from ..core.work import Work
 from ..memory.experience import Draft
-from ..memory.service import PoolOwner
+from ..memory.experiences import PoolOwner
 from .activity import Activity
 from .cursor import Cursor, CursorStore
 from .extraction import Mined, drafts_of

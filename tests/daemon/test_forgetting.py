@@ -14,13 +14,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pytest
 from foveal.benchmarks.faults.recording import calls_in, strace_command
 from foveal.daemon.project.roots import project_folder
 from foveal.ipc import errors as codes
 from foveal.ipc.paths import read_daemon_info
 
-from tests.command_cases import CommandLine
 from tests.conftest import SMALL_PROJECT, DaemonProcess, need_tool, running_daemon, write_files
 from tests.search_cases import until
 
@@ -31,8 +29,7 @@ def listed(daemon: DaemonProcess, **fields: Any) -> list[str]:
     return [one["context_id"] for one in daemon.call("ListContexts", **fields)["contexts"]]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_contexts_outlast_the_daemon(daemon: DaemonProcess, shop: Path, number: int) -> None:
+def test_contexts_outlast_a_killed_daemon(daemon: DaemonProcess, shop: Path) -> None:
     daemon.open_ready(shop)
     session = daemon.call("CreateSession", cwd=str(shop))["session_id"]
     ask: dict[str, Any] = {"cwd": str(shop), "focus_paths": ["src/shop/auth.py"]}
@@ -41,7 +38,7 @@ def test_contexts_outlast_the_daemon(daemon: DaemonProcess, shop: Path, number: 
     second = daemon.call("GetContext", **ask, prompt="what is sold?")
     daemon.call("GetContext", **ask, prompt="what is sold?")
     before = [daemon.call("GetBuiltContext", context_id=one["context_id"]) for one in (first, second)]
-    daemon.stop(number)
+    daemon.stop(signal.SIGKILL)
     assert listed(daemon, cwd=str(shop)) == [second["context_id"], first["context_id"]]
     after = [daemon.call("GetBuiltContext", context_id=one["context_id"]) for one in (first, second)]
     assert after == before
@@ -59,20 +56,6 @@ def test_contexts_outlast_the_daemon(daemon: DaemonProcess, shop: Path, number: 
     assert listed(daemon, until=before[1]["at"], cwd=str(shop)) == [first["context_id"]]
     error = daemon.error("ListContexts", since="yesterday")
     assert (error.code, error.data) == (codes.INVALID_PARAMS, {"field": "since"})
-
-
-def test_contexts_are_written_without_being_asked_for(daemon: DaemonProcess, shop: Path) -> None:
-    daemon.open_ready(shop)
-    context_id = daemon.call("GetContext", cwd=str(shop), prompt="how does login end?")["context_id"]
-    file = daemon.state / "deliveries.sqlite"
-
-    def written() -> int:
-        with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as database:
-            return int(database.execute("SELECT COUNT(*) FROM contexts").fetchone()[0])
-
-    until(lambda: written() == 1, "it is on the disk")
-    daemon.stop(signal.SIGKILL)
-    assert listed(daemon) == [context_id]
 
 
 def filled(daemon: DaemonProcess, root: Path) -> dict[str, Any]:
@@ -109,7 +92,8 @@ def known(daemon: DaemonProcess, root: Path) -> dict[str, Any]:
     }
 
 
-def test_a_project_is_forgotten_and_no_other(daemon: DaemonProcess, tmp_path: Path) -> None:
+def test_a_project_is_forgotten_and_no_other(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
+    daemon = shared_daemon
     root, other = tmp_path.resolve() / "gone", tmp_path.resolve() / "stays"
     before, kept = filled(daemon, root), filled(daemon, other)
     counted = daemon.call("ForgetProject", path=str(root), dry_run=True)
@@ -276,6 +260,8 @@ def test_what_can_be_removed_goes_although_one_file_cannot_be_opened(
     assert "newer foveal" in found["problem"]
     assert found["removed"]["sessions"] == 1
     assert {*traces(daemon.state, str(root), "Chose gone")} == {"deliveries.sqlite"}
+    (daemon.state / "deliveries.sqlite.damaged-7").write_text(f"what was sent for {root}")
+    assert "deliveries.sqlite.damaged-7" in daemon.call("ForgetProject", path=str(root))["problem"]
 
 
 def test_forgetting_again_removes_what_a_full_disk_kept(daemon: DaemonProcess, tmp_path: Path) -> None:
@@ -295,13 +281,6 @@ def test_forgetting_again_removes_what_a_full_disk_kept(daemon: DaemonProcess, t
     assert traces(daemon.state, WORD) == ["deliveries.sqlite"]
     assert "nothing is known" in str(daemon.error("ForgetProject", path=str(root)))
     assert traces(daemon.state, WORD) == []
-
-
-def test_files_set_aside_are_named_when_a_project_is_forgotten(daemon: DaemonProcess, tmp_path: Path) -> None:
-    root = tmp_path.resolve() / "gone"
-    filled(daemon, root)
-    (daemon.state / "deliveries.sqlite.damaged-7").write_text(f"what was sent for {root}")
-    assert "deliveries.sqlite.damaged-7" in daemon.call("ForgetProject", path=str(root))["problem"]
 
 
 def test_embeddings_that_only_a_forgotten_project_used_go(tmp_path: Path) -> None:
@@ -325,13 +304,14 @@ def test_embeddings_that_only_a_forgotten_project_used_go(tmp_path: Path) -> Non
         assert any("vector" in hit["sources"] for hit in hits)
 
 
-def test_a_path_that_no_project_can_have_is_refused(daemon: DaemonProcess) -> None:
+def test_a_path_that_no_project_can_have_is_refused(shared_daemon: DaemonProcess) -> None:
     for path in ("src", "", "/x\0y"):
-        assert daemon.error("ForgetProject", path=path).code == codes.INVALID_PARAMS
-    assert daemon.error("ForgetProject", path="/no/such/folder").code == codes.NOT_FOUND
+        assert shared_daemon.error("ForgetProject", path=path).code == codes.INVALID_PARAMS
+    assert shared_daemon.error("ForgetProject", path="/no/such/folder").code == codes.NOT_FOUND
 
 
-def test_an_excluded_path_leaves_the_index_and_returns(daemon: DaemonProcess, shop: Path) -> None:
+def test_an_excluded_path_leaves_the_index_and_returns(shared_daemon: DaemonProcess, shop: Path) -> None:
+    daemon = shared_daemon
     file = shop / ".fovealignore"
     file.write_bytes(b"# ours\r\n*.tmp")
     files = daemon.open_ready(shop)["files"]
@@ -354,14 +334,3 @@ def test_an_excluded_path_leaves_the_index_and_returns(daemon: DaemonProcess, sh
     assert daemon.call("Status", cwd=str(shop))["projects"][0]["files"] == files
     for path in ("..", "/etc/passwd", str(shop), "a\nb"):
         assert daemon.error("ExcludePath", **exclude, path=path, excluded=True).code == codes.INVALID_PARAMS
-
-
-def test_contexts_are_shown_by_the_commands_after_a_restart(
-    daemon: DaemonProcess, shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    daemon.open_ready(shop)
-    context_id = daemon.call("GetContext", cwd=str(shop), prompt="how does login end?")["context_id"]
-    daemon.stop()
-    foveal = CommandLine(daemon, shop, monkeypatch, capsys)
-    assert [one["context_id"] for one in foveal.json("contexts")["contexts"]] == [context_id]
-    assert "src/shop/auth.py" in foveal.says("why", "last", "src/shop/auth.py")

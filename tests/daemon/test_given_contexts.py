@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from tests.command_cases import CommandLine
 from tests.conftest import SMALL_PROJECT, DaemonProcess, git, next_event, write_files
 from tests.daemon.test_methods import PROTOCOL, documented_fields
 
@@ -88,37 +87,6 @@ def test_a_context_comes_back_as_it_was_given(shop: Shop) -> None:
     assert entry - optional <= set(listed[0]) <= entry
 
 
-def test_they_are_listed_by_project_scope_and_session(shop: Shop) -> None:
-    session = shop.daemon.call("CreateSession", cwd=str(shop.root))["session_id"]
-    ids = [
-        shop.ask(session_id=session, focus_paths=["web/app.ts"], prompt=prompt)["context_id"]
-        for prompt in ("one", "two", "three")
-    ]
-
-    def listed(**fields: Any) -> list[str]:
-        return [one["context_id"] for one in shop.daemon.call("ListContexts", **fields)["contexts"]]
-
-    assert listed(session_id=session) == ids[::-1]
-    assert listed(session_id=session, limit=2) == ids[:0:-1]
-    assert listed(session_id=session, limit=2, before=ids[1]) == ids[:1]
-    assert listed(session_id=session, before="c_unknown") == []
-    assert listed(cwd=str(shop.root.parent)) == []
-    entries = shop.daemon.call("ListContexts", session_id=session)["contexts"]
-    assert listed(scope_id=entries[0]["scope_id"]) == ids[::-1]
-    assert [one.get("previous", "") for one in entries] == [ids[1], ids[0], ""]
-    requests = shop.daemon.call("ListRequests", session_id=session)["requests"]
-    assert [one["request_id"] for one in entries] == [one["request_id"] for one in requests]
-
-
-def test_a_render_that_says_the_same_is_told(shop: Shop) -> None:
-    fields: dict[str, Any] = {"focus_paths": ["web/money.ts"]}
-    first = shop.ask(**fields)
-    second = shop.ask(**fields, max_tokens=9_000)
-    assert second["context"] == first["context"]
-    [entry, *_] = shop.daemon.call("ListContexts", scope_id=first["scope_id"])["contexts"]
-    assert entry["same_as"] == entry["previous"] == first["context_id"]
-
-
 def test_the_event_names_the_context(shop: Shop) -> None:
     with shop.daemon.subscribed("context.built") as client:
         first = shop.ask(focus_paths=["README.md"], prompt="what is sold?")
@@ -167,7 +135,7 @@ def test_what_is_in_a_context_has_its_reason(shop: Shop) -> None:
         (".env", "it is not shown: files that hold secrets by their names are shown to nobody"),
         (
             ".cursor/rules/sql.mdc",
-            "it holds the rule .cursor/rules/sql.mdc (mode glob), which is included where a file in focus matches *.sql",
+            "it holds the rule .cursor/rules/sql.mdc, included by its mode glob, for files that match *.sql",
         ),
         ("tools", "it is a folder with 2 files, and none of them is in"),
     ],
@@ -176,45 +144,6 @@ def test_what_is_not_in_it_has_its_reason(shop: Shop, path: str, reason: str) ->
     found = shop.why(path)
     assert (found["shown"], found["slices"]) == (False, [])
     assert reason in found["reasons"]
-
-
-def test_what_nothing_leads_to_says_what_was_tried_and_what_would_bring_it_in(shop: Shop) -> None:
-    found = shop.why("tools/turtle.py")
-    assert not found["named"]
-    assert found["reasons"] == [
-        "nothing that is in focus imports it",
-        "the search for the prompt doesn't find it among the first 100",
-    ]
-    assert found["advice"] == [
-        f"put it in focus: foveal expand {shop.context['scope_id']} tools/turtle.py",
-        "or name it in the prompt: tools/turtle.py",
-    ]
-    silent = shop.ask(focus_paths=["src/shop/auth.py"], max_tokens=4_000)
-    reasons = shop.why("src/shop/cart.py", silent["context_id"])["reasons"]
-    assert "the request had no prompt, so that nothing was searched for it" in reasons
-
-
-def test_where_time_was_short_the_advice_is_to_ask_again(shop: Shop) -> None:
-    hurried = shop.ask(prompt="Where does the giraffe sleep?", deadline_ms=1)
-    assert hurried["partial"]
-    first, *others = shop.why("tools/turtle.py", hurried["context_id"])["advice"]
-    assert first == "ask again: what wasn't ready in time may be by now"
-    assert any(one.startswith("put it in focus: ") for one in others)
-
-
-def test_what_the_search_finds_too_late_has_its_place(shop: Shop) -> None:
-    write_files(
-        shop.root, {f"lists/l{number:02}.md": f"# List {number}\n\ngiraffe\n" for number in range(30)}
-    )
-    found = shop.ask(prompt="giraffe", fresh="tree", max_tokens=600)
-    paths = {one.get("path") for one in found["slices"]}
-    left = [f"lists/l{number:02}.md" for number in range(30) if f"lists/l{number:02}.md" not in paths]
-    explained = [shop.why(path, found["context_id"])["reasons"] for path in left]
-    assert all(
-        "nothing is in focus, so that no import leads to it" in one or "no room" in one[0]
-        for one in explained
-    )
-    assert any("the search for the prompt has it at place " in reason for one in explained for reason in one)
 
 
 def test_what_had_no_room_and_what_came_into_focus_later(shop: Shop) -> None:
@@ -267,41 +196,3 @@ def test_rules_that_are_stricter_now_hold_for_what_was_given_before(shop: Shop, 
     (root / "foveal.toml").write_text('[agents.intern]\ndeny_paths = ["a/**"]\n')
     assert shop.daemon.error("GetBuiltContext", **fields, agent_name="intern").code == "not_found"
     assert shop.daemon.error("GetBuiltContext", **fields).code == "not_found", "its scope keeps the name"
-
-
-@pytest.mark.parametrize("path", ["", "../x", "/etc/passwd", ".", "a\0b"])
-def test_a_path_outside_is_refused(shop: Shop, path: str) -> None:
-    error = shop.daemon.error("ExplainPath", context_id=shop.context_id, path=path)
-    assert (error.code, error.data) == ("invalid_params", {"field": "path"})
-
-
-def test_the_history_of_the_metrics_begins_empty(shop: Shop) -> None:
-    for period, step in (("hour", 10.0), ("day", 300.0)):
-        history = shop.daemon.call("GetMetrics", history=period)["history"]
-        assert (history["period"], history["step_s"]) == (period, step)
-        assert all(one["seconds"] >= step - 1 for one in history["samples"])
-    assert "history" not in shop.daemon.call("GetMetrics")
-    assert shop.daemon.error("GetMetrics", history="week").data == {"field": "history"}
-
-
-def test_the_command_line_lists_prints_and_explains(foveal: CommandLine) -> None:
-    assert foveal.says("contexts") == "no agent got a context yet\n"
-    assert "no agent got a context of this project" in foveal.fails("why", "last", "web/app.ts")
-    reply = foveal.json("context", "add up prices", "--focus", "web/app.ts")
-    header, row = foveal.says("contexts").splitlines()
-    assert header.split() == ["CONTEXT", "AT", "TIMES", "TOKENS", "OF", "MS", "FOR", "PROMPT"]
-    assert row.startswith(reply["context_id"])
-    assert row.endswith("add up prices")
-    assert foveal.says("contexts", "last") == foveal.says("contexts", reply["context_id"]) == reply["context"]
-    assert foveal.json("contexts", "last")["context_id"] == reply["context_id"]
-    code, output, errors = foveal("contexts", "--all", "--limit", "1")
-    assert (code, output.splitlines()[0].endswith("PROJECT")) == (0, True)
-    assert "--limit" in errors, "it says that there are more"
-    shown = foveal.says("why", "last", "web/app.ts")
-    assert shown.startswith("web/app.ts: shown\n  it is shown as focus: asked for; ")
-    code, output, errors = foveal("why", reply["context_id"], "none.py")
-    assert (code, errors) == (1, "")
-    assert output == "none.py: not in it\n  it doesn't exist in the project\n"
-    assert "hint: foveal contexts" in foveal.fails("why", "c_0", "x")
-    assert "hint: foveal contexts" in foveal.fails("contexts", "c_0")
-    assert "nothing was sampled yet" in foveal.says("metrics", "--history", "day")

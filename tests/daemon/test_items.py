@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import resource
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import DEADLINE_S, DaemonProcess, running_daemon, write_files
+from tests.conftest import DaemonProcess, running_daemon, write_files
 from tests.search_cases import until
 from tests.server_cases import RAW_SERVER
 
@@ -178,50 +177,6 @@ def test_what_is_put_is_changed_and_deleted(shared_daemon: DaemonProcess, projec
     assert shared_daemon.error("DeleteItem", cwd=str(project), type="rule", name="no").code == "not_found"
 
 
-def test_items_survive_a_restart(daemon: DaemonProcess, project: Path) -> None:
-    put(daemon, project, "made", "agent")
-    daemon.stop()
-    assert listed(daemon, project) == {"made": "agent"}
-
-
-@pytest.mark.parametrize(
-    ("item", "field"),
-    [
-        (None, "item"),
-        ({"name": "x", "include": "always", "text": "t"}, "item.type"),
-        ({"type": "rule", "include": "always", "text": "t"}, "item.name"),
-        ({"type": "rule", "name": "x", "text": "t"}, "item.include"),
-        ({"type": "rule", "name": "x", "include": "always"}, "item.text"),
-        ({"type": "rule", "name": "x", "include": "glob", "text": "t"}, "item.globs"),
-        ({"type": "tool", "name": "x", "include": "always"}, "item.server_name"),
-        ({"type": "rule", "name": "x", "include": "always", "text": 5}, "item.text"),
-    ],
-)
-def test_an_item_that_can_not_be_put(
-    shared_daemon: DaemonProcess, project: Path, item: Any, field: str
-) -> None:
-    error = shared_daemon.error("PutItem", cwd=str(project), **({"item": item} if item else {}))
-    assert (error.code, error.data) == ("invalid_params", {"field": field})
-
-
-def test_modes_of_tools(shared_daemon: DaemonProcess, project: Path) -> None:
-    for name in ("search", "write"):
-        tool = {"type": "tool", "name": name, "server_name": "hub", "include": "always"}
-        shared_daemon.call("PutItem", cwd=str(project), item=tool)
-    cwd = {"cwd": str(project), "server_name": "hub"}
-    assert shared_daemon.call("SetToolMode", **cwd, name="write", include="manual") == {
-        "changed": True,
-        "tools": [{"name": "write", "include": "manual"}],
-    }
-    assert not shared_daemon.call("SetToolMode", **cwd, name="write", include="manual")["changed"]
-    assert listed(shared_daemon, project) == {"search": "always", "write": "manual"}
-    shared_daemon.call("SetToolMode", **cwd, name="write", include="default")
-    assert shared_daemon.error("SetToolMode", **cwd, name="write", include="glob").code == "invalid_params"
-    assert shared_daemon.error("SetToolMode", **cwd, name="no", include="agent").code == "not_found"
-    unknown = {"cwd": str(project), "server_name": "club", "include": "agent"}
-    assert shared_daemon.error("SetToolMode", **unknown).code == "not_found"
-
-
 def test_a_damaged_file_of_items_is_named_and_left_alone(daemon: DaemonProcess, project: Path) -> None:
     write_files(project, {"AGENTS.md": "Be kind.\n"})
     put(daemon, project, "made", "always")
@@ -235,36 +190,6 @@ def test_a_damaged_file_of_items_is_named_and_left_alone(daemon: DaemonProcess, 
     error = daemon.error("PutItem", cwd=str(project), item={"type": "rule", "name": "a", "include": "manual"})
     assert (error.code, str(path) in error.message) == ("internal", True)
     assert path.read_text() == "{"
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="no other system sets the limits of another process")
-def test_what_could_not_be_read_without_descriptors_is_read_again(
-    daemon: DaemonProcess, project: Path
-) -> None:
-    """No stamp changes when descriptors come back, so what was found without them must not be kept.
-
-    The files lie where nobody watches: else the watcher's word of them would have them read again.
-    """
-    rule = daemon.home / ".claude" / "CLAUDE.md"
-    write_files(rule.parent, {rule.name: "Be kind.\n"})
-    put(daemon, project, "made", "always")
-    (made,) = daemon.state.glob("projects/*/items.json")
-    params = {"cwd": str(project), "fresh": "tree"}
-    with daemon.client() as client:
-        assert client.call("GetContext", params, DEADLINE_S)["degraded"] == []
-        rule.write_text("Be kinder.\n")
-        made.write_text(made.read_text().replace("Text of made.", "Another text."))
-        former = resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE)
-        resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE, (0, former[1]))
-        try:
-            degraded = client.call("GetContext", params, DEADLINE_S)["degraded"]
-        finally:
-            resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE, former)
-        assert any("Too many open files" in reason for reason in degraded)
-        reply = client.call("GetContext", params, DEADLINE_S)
-    assert reply["degraded"] == []
-    assert "Be kinder." in reply["context"]
-    assert "Another text." in reply["context"]
 
 
 # A request without a session
@@ -369,54 +294,6 @@ def test_what_was_removed_by_hand_comes_back_by_no_way(searching: DaemonProcess,
     assert reasons["Y"] == "floor"
 
 
-def test_a_session_says_how_items_are_chosen(searching: DaemonProcess, project: Path) -> None:
-    classic(searching, project)
-    session = searching.call("CreateSession", cwd=str(project), selection={"preset": "off"})["session_id"]
-    params = {"cwd": str(project), "session_id": session, "prompt": MIGRATION}
-    assert set(used(searching.call("GetContext", **params))) == {"A", "X"}
-    searching.call("UpdateSession", session_id=session, selection={"rules": "normal"})
-    assert set(used(searching.call("GetContext", **params))) == {"A", "X", "C"}
-    write_files(project, {"foveal.toml": '[selection.agents.quiet]\nrules = "off"\n'})
-    quiet = {**params, "session_id": "not made", "agent_name": "quiet"}
-    assert set(used(searching.call("GetContext", **quiet))) == {"A", "X"}
-    assert set(used(searching.call("GetContext", **quiet | {"agent_name": "other"}))) == {"A", "X", "C"}
-
-
-def test_items_are_searched(searching: DaemonProcess, project: Path) -> None:
-    classic(searching, project)
-    reply = searching.call("SearchItems", cwd=str(project), query=MIGRATION)
-    assert [one["name"] for one in reply["items"]][:1] == ["C"]
-    assert reply["items"][0]["similarity_score"] >= reply["items"][0]["similarity"]
-    assert reply["degraded"] == []
-    assert (
-        searching.call("SearchItems", cwd=str(project), query=MIGRATION, top_n=0, include_score=2)["items"]
-        == []
-    )
-    assert searching.call("SearchItems", cwd=str(project), query=MIGRATION, types=["tool"])["items"] == []
-    given = [{"type": "rule", "name": "Y"}, {"type": "rule", "name": "new", "text": "Migrations of schemas."}]
-    found = searching.call("SearchItems", cwd=str(project), query=MIGRATION, items=given)
-    assert [one["name"] for one in found["items"]] == ["new"]
-    assert "new" not in listed(searching, project)
-    for params, field in (
-        ({"preset": "odd"}, "preset"),
-        ({"types": ["page"]}, "types"),
-        ({"top_k": -1}, "top_k"),
-        ({"include_score": "high"}, "include_score"),
-    ):
-        error = searching.error("SearchItems", cwd=str(project), query="x", **params)
-        assert (error.code, error.data) == ("invalid_params", {"field": field})
-
-
-def test_where_the_search_fails_the_rest_is_answered(shared_daemon: DaemonProcess, project: Path) -> None:
-    classic(shared_daemon, project)
-    session = shared_daemon.call("CreateSession", cwd=str(project))["session_id"]
-    reply = shared_daemon.call("GetContext", cwd=str(project), session_id=session, prompt=MIGRATION)
-    assert set(used(reply)) == {"A", "X"}
-    assert any("items of mode agent are left out" in reason for reason in reply["degraded"])
-    record = shared_daemon.call("GetRequest", session_id=session, request_id=reply["request_id"])
-    assert record["degraded"] == reply["degraded"]
-
-
 def test_a_changed_rule_changes_in_all_sessions(shared_daemon: DaemonProcess, project: Path) -> None:
     write_files(project, {"AGENTS.md": "Be kind.\n"})
     sessions = [shared_daemon.call("CreateSession", cwd=str(project))["session_id"] for _ in range(2)]
@@ -476,60 +353,6 @@ def test_no_file_of_a_rule_enters_as_something_else(shared_daemon: DaemonProcess
     assert any("holds rules" in gap for gap in reply["gaps"])
 
 
-def test_a_file_of_a_rule_is_shown_to_who_asks_for_it(shared_daemon: DaemonProcess, project: Path) -> None:
-    write_files(project, HIDDEN)
-    asked = [".cursor/rules/zebra.mdc", "foveal.toml", "docs/zebra.md"]
-    reply = shared_daemon.call("GetContext", cwd=str(project), focus_paths=asked)
-    assert shown(reply) == set(asked)
-    session = hidden_session(shared_daemon, project)
-    reply = shared_daemon.call("GetContext", cwd=str(project), session_id=session, focus_paths=["AGENTS.md"])
-    assert shown(reply) == set()
-    assert "AGENTS.md is in focus but not shown: its rule was removed from the session" in reply["gaps"]
-    shared_daemon.call("AddSessionItem", session_id=session, type="rule", name="AGENTS.md")
-    reply = shared_daemon.call("GetContext", cwd=str(project), session_id=session, focus_paths=["AGENTS.md"])
-    assert "Zebra crossings have stripes." in reply["context"]
-    assert not any("AGENTS.md" in gap for gap in reply["gaps"])
-
-
-def test_patterns_are_held_against_what_is_in_focus_only(shared_daemon: DaemonProcess, project: Path) -> None:
-    write_files(project, {"src/b.sql": "-- the zebra table\n"})
-    put(shared_daemon, project, "sql", "glob", globs=["*.sql"])
-    shared_daemon.open_ready(project)
-
-    def check(expected: bool, **params: Any) -> None:
-        reply = shared_daemon.call("GetContext", cwd=str(project), **params)
-        assert ("sql" in used(reply)) is expected
-
-    check(False, prompt="the zebra table in src/b.sql")
-    check(False, focus_paths=["src/a.py"])
-    check(True, focus_paths=["src/new.sql"])  # the agent is about to make it
-    check(True, focus_paths=["src"])
-    check(True, focus_paths=["src/b.sql#anything"])
-    session = shared_daemon.call("CreateSession", cwd=str(project))["session_id"]
-    check(False, session_id=session)
-    for path in ("later.sql", "src/b.sql"):
-        files = [str(project / path)]
-        shared_daemon.call("SetRelevantContext", session_id=session, set_name="files", items=files)
-        check(True, session_id=session)
-    shared_daemon.call("RemoveSessionItem", session_id=session, type="rule", name="sql")
-    check(False, session_id=session)
-
-
-def test_a_mode_that_changes_holds_in_all_sessions(shared_daemon: DaemonProcess, project: Path) -> None:
-    put(shared_daemon, project, "a", "always")
-    put(shared_daemon, project, "b", "manual")
-    session = shared_daemon.call("CreateSession", cwd=str(project))["session_id"]
-    params = {"cwd": str(project), "session_id": session}
-    assert used(shared_daemon.call("GetContext", **params)) == {"a": "always"}
-    put(shared_daemon, project, "a", "manual")
-    put(shared_daemon, project, "b", "always")
-    put(shared_daemon, project, "c", "always")
-    assert used(shared_daemon.call("GetContext", **params)) == {"b": "always", "c": "always"}
-    shared_daemon.call("RemoveSessionItem", session_id=session, type="rule", name="c")
-    shared_daemon.call("AddSessionItem", session_id=session, type="rule", name="a")
-    assert used(shared_daemon.call("GetContext", **params)) == {"a": "manual", "b": "always"}
-
-
 # Sessions that can't be used
 
 
@@ -561,19 +384,6 @@ def test_a_session_that_can_not_be_read_is_told_of(daemon: DaemonProcess, projec
     assert daemon.call("CreateSession", cwd=str(project), session_id=sessions[0])["revision"] == 0
     reply = daemon.call("GetContext", cwd=str(project), session_id=sessions[0], fresh="tree")
     assert not any("session" in one for one in reply["degraded"])
-
-
-def test_a_selection_that_was_mended_badly_is_told_of(daemon: DaemonProcess, project: Path) -> None:
-    put(daemon, project, "a", "always")
-    session = daemon.call("CreateSession", cwd=str(project))["session_id"]
-    daemon.stop()
-    meta = daemon.state / "sessions" / session / "meta.json"
-    fields = json.loads(meta.read_text())
-    meta.write_text(json.dumps(fields | {"selection": {"top_n": "many"}}))
-    for _ in range(2):
-        reply = daemon.call("GetContext", cwd=str(project), session_id=session, prompt="x?")
-        assert any(f"the selection of the session {session} is ignored" in one for one in reply["degraded"])
-        assert used(reply) == {"a": "always"}
 
 
 def test_a_session_of_another_project_is_refused(
@@ -646,28 +456,3 @@ def test_tools_are_listed_once_their_file_is_approved(shared_daemon: DaemonProce
     assert file["approved"] is False, "what changed has to be approved anew"
     assert shared_daemon.call("RevokeToolServers", **cwd, path=file["path"]) == {"revoked": 1}
     assert listed(shared_daemon, project) == {}
-
-
-def test_what_was_of_use_weighs_no_more(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
-    files = {
-        "pay.py": "def pay_invoice(): ...\n",
-        "foveal.toml": "[context]\nfeedback = true\n",
-        ".git/HEAD": "",
-    }
-    root = str(write_files(tmp_path / "kite", files))
-    shared_daemon.open_ready(root)
-    session = shared_daemon.call("CreateSession", cwd=root)["session_id"]
-    asked = {"cwd": root, "prompt": "pay_invoice"}
-
-    def pieces() -> list[object]:
-        return [(one["id"], one["weight"]) for one in shared_daemon.call("GetContext", **asked)["slices"]]
-
-    before, reply = pieces(), shared_daemon.call("GetContext", **asked, session_id=session)
-    assert not any("feedback" in reason for reason in reply["degraded"])
-    shared_daemon.call(
-        "ReportReply", session_id=session, request_id=reply["request_id"], reply="I edited pay.py"
-    )
-    assert shared_daemon.call("GetBuiltContext", context_id=reply["context_id"])["used"]
-    assert pieces() == before
-    assert shared_daemon.call("GetFeedback", cwd=root) == {"root": root, "enabled": False, "boosts": []}
-    assert shared_daemon.call("ClearFeedback", cwd=root)["cleared"] == 0

@@ -15,14 +15,17 @@ from tests.conftest import DaemonProcess, running_daemon, write_files
 from tests.server_cases import RAW_SERVER
 
 
-@pytest.fixture
-def user(tmp_path: Path) -> Iterator[DaemonProcess]:
-    """Give a daemon with a folder of programs on its PATH, which is `bin` beside the project `shop`."""
-    for name in ("bin", "d"):
-        (tmp_path / name).mkdir()
-    with running_daemon(
-        tmp_path / "d", {"PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"}
-    ) as made:
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a folder of programs that is on the daemon's PATH."""
+    return tmp_path_factory.mktemp("bin")
+
+
+@pytest.fixture(scope="module")
+def user(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
+    """Give a daemon with the folder of programs on its PATH."""
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    with running_daemon(tmp_path_factory.mktemp("d"), {"PATH": path}) as made:
         yield made
 
 
@@ -86,8 +89,8 @@ def test_changed_script_is_neither_run_nor_offered_before_a_new_approval(
     assert ran.exists()
 
 
-def test_program_found_on_the_path_counts(user: DaemonProcess, shop: Path, tmp_path: Path) -> None:
-    program = tmp_path / "bin" / "shop-tools"
+def test_program_found_on_the_path_counts(user: DaemonProcess, shop: Path, programs: Path) -> None:
+    program = programs / "shop-tools"
     configure(shop, {"command": "shop-tools"})
     approve(user, shop)
     assert listed(user, shop)["servers"][0]["problem"], "there is no such program"
@@ -103,52 +106,18 @@ def test_program_found_on_the_path_counts(user: DaemonProcess, shop: Path, tmp_p
     assert f"{program} changed" in listed(user, shop)["servers"][0]["left_out"]
 
 
-def test_approval_of_an_earlier_version_is_asked_for_again(user: DaemonProcess, shop: Path) -> None:
-    configure(shop, {"command": sys.executable, "args": ["server.py", "pages"]})
-    approve(user, shop)
-    user.stop()
-    path = user.state / "approvals.json"
-    stored = json.loads(path.read_text())
-    (approval,) = stored["approved"]
-    old = {name: approval[name] for name in ("path", "section", "at")} | {"digest": approval["definition"]}
-    path.write_text(json.dumps({**stored, "approved": [old]}))
-    assert tools(user, shop) == []
-    assert "without the programs that it names" in listed(user, shop)["servers"][0]["left_out"]
-    approve(user, shop)
-    assert listed(user, shop)["approved"]
-
-
-def test_approval_of_an_earlier_version_holds_where_nothing_is_run(user: DaemonProcess, shop: Path) -> None:
-    configure(shop, {"type": "http", "url": "http://127.0.0.1:9/mcp"})
-    approve(user, shop)
-    user.stop()
-    path = user.state / "approvals.json"
-    stored = json.loads(path.read_text())
-    for approval in stored["approved"]:
-        del approval["definition"], approval["programs"]
-    path.write_text(json.dumps(stored))
-    assert listed(user, shop)["approved"]
-
-
-@pytest.mark.parametrize(
-    ("command", "arguments", "said"),
-    [
+def test_what_an_approval_cannot_cover_is_said(user: DaemonProcess, shop: Path) -> None:
+    cases: tuple[tuple[str, list[str], str], ...] = (
         ("npx", ["-y", "@scope/server"], "registry"),
-        ("uvx", ["server"], "registry"),
-        ("docker", ["run", "-i", "image"], "registry"),
         ("sh", ["-c", "run it"], "its command line starts"),
         (sys.executable, ["server.py"], ""),
         (sys.executable, ["-X", "dev", "./server.py", "-m", "fast"], ""),
         (sys.executable, ["-m", "server", "server.py"], "the code that it loads"),
-        (sys.executable, ["-c", "import server"], "the code that it loads"),
         (sys.executable, ["."], "the code that it loads"),
-    ],
-)
-def test_what_an_approval_cannot_cover_is_said(
-    user: DaemonProcess, shop: Path, command: str, arguments: list[str], said: str
-) -> None:
-    configure(shop, {"command": command, "args": arguments})
+    )
+    configure(shop, *({"command": command, "args": arguments} for command, arguments, _ in cases))
     (file,) = user.call("ListToolServers", cwd=str(shop), refresh=False)["files"]
-    remark = file["servers"][0].get("remark", "")
-    assert said in remark
-    assert bool(said) == bool(remark)
+    for server, (command, arguments, said) in zip(file["servers"], cases, strict=True):
+        remark = server.get("remark", "")
+        assert said in remark, (command, arguments)
+        assert bool(said) == bool(remark), (command, arguments)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conftest import DEADLINE_S, DaemonProcess, next_event, write_files
+from tests.conftest import DaemonProcess, next_event, write_files
 
 
 @pytest.fixture
@@ -68,34 +67,14 @@ def test_lists_are_of_a_project_or_of_all(
     assert everywhere >= {first, second, third}
 
 
-def test_an_ended_session_can_be_resumed(shared_daemon: DaemonProcess, session: str) -> None:
-    assert shared_daemon.call("EndSession", session_id=session)["ended"]
-    assert shared_daemon.call("GetSession", session_id=session)["ended"]
-    assert shared_daemon.call("ResumeSession", session_id=session)["text"] == ""
-    assert shared_daemon.call("GetSession", session_id=session)["ended"] is None
-
-
-def test_sessions_survive_a_restart(daemon: DaemonProcess, project: Path) -> None:
-    session = daemon.call("CreateSession", cwd=str(project))["session_id"]
-    made = daemon.call("UpdateSession", session_id=session, current_intent="Mend it.", env_hint="a\nb")
-    daemon.stop()
-    again = daemon.call("GetSession", session_id=session)
-    assert again == {name: value for name, value in made.items() if name != "warnings"}
-
-
 @pytest.mark.parametrize(
     ("method", "params"),
     [
         ("GetSession", {}),
-        ("UpdateSession", {"name": "x"}),
         ("ResumeSession", {}),
-        ("EndSession", {}),
-        ("AddSessionItem", {"type": "rule", "name": "x"}),
         ("RemoveSessionItem", {"type": "rule", "name": "x"}),
         ("SetRelevantContext", {"set_name": "ports", "items": ["80"]}),
-        ("GetRelevantContext", {}),
         ("ListRequests", {}),
-        ("GetRequest", {"request_id": "req_0"}),
         ("ReportReply", {"request_id": "req_0", "reply": "x"}),
     ],
 )
@@ -141,29 +120,6 @@ def test_what_is_always_in_by_now_comes_with_a_resume(
     assert found == [("AGENTS.md", "always"), ("new", "always")]
 
 
-@pytest.mark.parametrize(
-    ("params", "field"),
-    [
-        ({"type": "rule"}, "name"),
-        ({"type": "rule", "name": " "}, "name"),
-        ({"type": "page", "name": "x"}, "type"),
-        ({"type": "tool", "name": "x"}, "server_name"),
-        ({"type": "rule", "name": "x", "server_name": "s"}, "server_name"),
-    ],
-)
-def test_an_item_that_can_not_be_named(
-    shared_daemon: DaemonProcess, session: str, params: dict[str, Any], field: str
-) -> None:
-    for method in ("AddSessionItem", "RemoveSessionItem"):
-        error = shared_daemon.error(method, session_id=session, **params)
-        assert (error.code, error.data) == ("invalid_params", {"field": field})
-
-
-def test_an_item_that_is_not_there_is_not_found(shared_daemon: DaemonProcess, session: str) -> None:
-    error = shared_daemon.error("AddSessionItem", session_id=session, type="rule", name="nothing")
-    assert error.code == "not_found"
-
-
 # Context sets
 
 
@@ -188,42 +144,6 @@ def test_context_sets_are_replaced_merged_and_cleared(shared_daemon: DaemonProce
     assert (one["items"], one["warnings"]) == (["x"], ["fles: did you mean files?"])
     assert call("SetRelevantContext", **ports, items=[])["text"] == "ports was cleared (3 removed)."
     assert call("GetRelevantContext", session_id=session)["context"] == {"fles": ["x"]}
-
-
-def test_caps_are_the_same_through_every_door(shared_daemon: DaemonProcess, session: str) -> None:
-    call, error = shared_daemon.call, shared_daemon.error
-    many = [str(port) for port in range(1, 12)]
-    before = call("GetSession", session_id=session)
-    assert error("SetRelevantContext", session_id=session, set_name="ports", items=many).code == "too_large"
-    for change in (
-        {"context": {"ports": many}},
-        {"set_context": {"set_name": "ports", "items": many}},
-        {"union_context": {"set_name": "ports", "items": many}},
-    ):
-        assert error("UpdateSession", session_id=session, name="other", **change).code == "too_large"
-    assert call("GetSession", session_id=session) == before
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"context": {"files": ["relative.py"]}},
-        {"set_context": {"set_name": "endpoints", "items": ["not a URL"]}},
-        {"selection": {"preset": "unheard of"}},
-        {"union_context": {"set_name": "ports", "items": [80]}},
-        {"context": {"ports": "80"}},
-        {"selection": 5},
-        {"set_context": {"set_name": "ports"}},
-        {"set_context": {"items": ["80"]}},
-    ],
-)
-def test_an_update_is_all_or_nothing(
-    shared_daemon: DaemonProcess, session: str, change: dict[str, Any]
-) -> None:
-    before = shared_daemon.call("GetSession", session_id=session)
-    error = shared_daemon.error("UpdateSession", session_id=session, name="new", env_hint="new", **change)
-    assert error.code == "invalid_params"
-    assert shared_daemon.call("GetSession", session_id=session) == before
 
 
 def test_an_update_of_all_at_once(shared_daemon: DaemonProcess, session: str) -> None:
@@ -282,63 +202,3 @@ def test_others_hear_of_changes(shared_daemon: DaemonProcess, project: Path, ses
 
 
 # Many
-
-
-def test_two_clients_lose_no_update(shared_daemon: DaemonProcess, session: str) -> None:
-    """Each merges its own entries, one after the other, while the other one does the same."""
-    barrier = threading.Barrier(2, timeout=DEADLINE_S)
-
-    def work(first: int) -> None:
-        with shared_daemon.client() as client:
-            barrier.wait()
-            for number in range(first, first + 5):
-                params = {"session_id": session, "set_name": "ports", "items": [str(number)], "mode": "merge"}
-                client.call("SetRelevantContext", params, DEADLINE_S)
-
-    threads = [threading.Thread(target=work, args=(first,)) for first in (1, 6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(DEADLINE_S)
-    found = shared_daemon.call("GetSession", session_id=session)
-    assert sorted(map(int, found["context"]["ports"])) == list(range(1, 11))
-    assert found["revision"] == 10
-
-
-def test_hundreds_of_sessions_are_listed_and_one_is_resumed(daemon: DaemonProcess, project: Path) -> None:
-    session = daemon.call("CreateSession", cwd=str(project), name="the first")["session_id"]
-    daemon.stop()
-    folder = daemon.state / "sessions"
-    meta = (folder / session / "meta.json").read_text()
-    for number in range(1, 300):
-        other = folder / f"copy{number}"
-        other.mkdir(mode=0o700)
-        (other / "meta.json").write_text(meta.replace(session, other.name))
-    listed = daemon.call("ListSessions", cwd=str(project))
-    assert (len(listed["sessions"]), listed["warnings"]) == (300, [])
-    assert {one["name"] for one in listed["sessions"]} == {"the first"}
-    assert daemon.call("ListSessions") == listed
-    daemon.call("UpdateSession", session_id="copy150", current_intent="Go on.")
-    assert daemon.call("ResumeSession", session_id="copy150")["text"].endswith("Intent: Go on.")
-    assert daemon.call("ListSessions")["sessions"][0]["session_id"] == "copy150"
-
-
-def test_changes_of_sessions_and_items_are_told(daemon: DaemonProcess, shop: Path) -> None:
-    daemon.call(
-        "PutItem", cwd=str(shop), item={"type": "rule", "name": "r", "text": "Be brief.", "include": "manual"}
-    )
-    with daemon.subscribed("session.changed", "items.changed") as client:
-        made = {"session_id": "s", "project": str(shop)}
-        daemon.call("CreateSession", cwd=str(shop), session_id="s")
-        assert next_event(client, "session.changed")["data"] == made
-        daemon.call("AddSessionItem", session_id="s", type="rule", name="r")
-        assert next_event(client, "session.changed")["data"] == made
-        daemon.call("SetRelevantContext", session_id="s", set_name="ports", items=["80"])  # has its own event
-        daemon.call("PutItem", cwd=str(shop), item={"type": "rule", "name": "r", "include": "always"})
-        assert next(client.events(DEADLINE_S)) | {"at": 0} == {
-            "topic": "items.changed",
-            "at": 0,
-            "data": {"project": str(shop)},
-        }
-        daemon.call("EndSession", session_id="s")
-        assert next_event(client, "session.changed")["data"] == made

@@ -190,51 +190,11 @@ def test_pages_of_the_timeline(host: Host) -> None:
             {"starlette/schemas.py": "edited"},
         ),
         (
-            "claude-code",
-            "subagent-transcript",
-            "SubagentStop",
-            {
-                "agent_transcript_path": "{path}",
-                "agent_id": "a832dcec9e5befdba",
-                "agent_type": "general-purpose",
-            },
-            {"starlette/middleware/gzip.py": "read"},
-        ),
-        (
             "codex",
             "rollout-codemode-edit",
             "SessionEnd",
             {"transcript_path": "{path}", "reason": "other"},
             {"starlette/_kudu.py": "edited", "starlette/applications.py": "named"},
-        ),
-        (
-            "copilot",
-            "events-edit",
-            "sessionEnd",
-            {"transcriptPath": "{path}", "reason": "complete"},
-            {
-                "starlette/_gnu.py": "edited",
-                "starlette/schemas.py": "read",
-                "starlette/applications.py": "named",
-            },
-        ),
-        (
-            "gemini",
-            "chat-session",
-            "SessionEnd",
-            {"transcript_path": "{path}", "reason": "exit"},
-            {
-                "starlette/_impala.py": "edited",
-                "starlette/applications.py": "named",
-                "starlette/routing.py": "named",
-            },
-        ),
-        (
-            "opencode",
-            "main-edit",
-            "SessionEnd",
-            {"transcript_path": "{path}", "reason": "other"},
-            {"pkg/gzip.py": "edited", "starlette/applications.py": "named"},
         ),
     ],
 )

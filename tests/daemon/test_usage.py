@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conftest import DEADLINE_S, DaemonProcess, write_files
+from tests.conftest import DaemonProcess, write_files
 from tests.daemon.test_timeline import AUTH, SESSIONS, Host
 
 PROMPT = "How does expire() end a session?"
@@ -31,88 +30,83 @@ def project(tmp_path: Path) -> Path:
     )
 
 
-def test_usage_by_each_key_adds_up(daemon: DaemonProcess, shop: Path) -> None:
+def test_usage_by_each_key_adds_up(shared_daemon: DaemonProcess, shop: Path) -> None:
+    daemon, of_it = shared_daemon, {"cwd": str(shop)}
+    session = f"keys-{shop.parent.name}"
     daemon.open_ready(shop)
-    host = Host(daemon, shop, "s1")
+    host = Host(daemon, shop, session)
     host.tell("SessionStart", source="startup")
     host.tell("UserPromptSubmit", prompt_id="p1", prompt=PROMPT)
     host.edit(SESSIONS, "t1")
     other = daemon.call("GetContext", cwd=str(shop), focus_paths=[AUTH])
     daemon.call("GetContext", cwd=str(shop), focus_paths=[AUTH])
     daemon.call("GetContext", cwd=str(shop), focus_paths=["web"], preview=True)
-    total = usage(daemon, "day")["total"]
+    total = usage(daemon, "day", **of_it)["total"]
     assert figures(total) == (4, 1, 1, 1), "the one that was cached counts, the preview doesn't"
-    contexts = daemon.call("ListContexts", session_id="s1")["contexts"]
+    contexts = daemon.call("ListContexts", session_id=session)["contexts"]
     assert total["tokens"] == 2 * other["tokens"] + sum(one["tokens"] for one in contexts)
     assert total["bytes"] == 2 * other["bytes"] + sum(one["bytes"] for one in contexts)
     for by in ("day", "project", "host", "session"):
-        rows = usage(daemon, by)["rows"]
+        rows = usage(daemon, by, **of_it)["rows"]
         assert sum(row["tokens"] for row in rows) == total["tokens"]
         assert sum(row["turns"] for row in rows) == 4
         assert sum(row["places_used"] for row in rows) == 1
-    [row] = usage(daemon, "project")["rows"]
+    [row] = usage(daemon, "project", **of_it)["rows"]
     assert (row["key"], row["name"], row["project"]) == (str(shop), "shop", str(shop))
-    hosts = {row["key"]: row for row in usage(daemon, "host")["rows"]}
+    hosts = {row["key"]: row for row in usage(daemon, "host", **of_it)["rows"]}
     assert set(hosts) == {"", "claude-code"}
     assert hosts["claude-code"]["name"] == "Claude Code"
-    names = {row["key"]: row.get("name") for row in usage(daemon, "session")["rows"]}
-    assert names == {"": None, "s1": PROMPT}
-    types = {row["key"]: row for row in usage(daemon, "type")["rows"]}
+    names = {row["key"]: row.get("name") for row in usage(daemon, "session", **of_it)["rows"]}
+    assert names == {"": None, session: PROMPT}
+    types = {row["key"]: row for row in usage(daemon, "type", **of_it)["rows"]}
     assert figures(types["document"]) == (1, 1, 1, 1)
     assert types["focus"]["turns"] == 2
     assert sum(row["tokens"] for row in types.values()) <= total["tokens"]
 
 
-def test_usage_in_a_time_and_of_a_project(daemon: DaemonProcess, shop: Path, project: Path) -> None:
+def test_usage_in_a_time_and_of_a_project(shared_daemon: DaemonProcess, shop: Path, project: Path) -> None:
+    daemon, of_it = shared_daemon, {"cwd": str(project)}
     for root in (shop, project):
         daemon.open_ready(root)
         daemon.call("GetContext", cwd=str(root))
-    assert usage(daemon, "project")["total"]["turns"] == 2
-    assert usage(daemon, "project", cwd=str(project))["total"]["turns"] == 1
-    assert usage(daemon, "day", until="2020-01-01")["rows"] == []
-    assert usage(daemon, "day", since="2020-01-01", until="2999-01-01T00:00:00Z")["total"]["turns"] == 2
+    assert usage(daemon, "project", **of_it)["total"]["turns"] == 1
+    assert usage(daemon, "day", until="2020-01-01", **of_it)["rows"] == []
+    assert (
+        usage(daemon, "day", since="2020-01-01", until="2999-01-01T00:00:00Z", **of_it)["total"]["turns"] == 1
+    )
     assert daemon.error("GetUsage", by="day", since="soon").data == {"field": "since"}
     assert daemon.error("GetUsage", by="colour").data == {"field": "by"}
 
 
-def test_usage_survives_restarts_and_a_kill(daemon: DaemonProcess, shop: Path) -> None:
-    daemon.open_ready(shop)
-    host = Host(daemon, shop, "s1")
-    host.tell("SessionStart", source="startup")
-    host.tell("UserPromptSubmit", prompt_id="p1", prompt=PROMPT)
-    entries, total = host.entries(), usage(daemon, "day")["total"]
-    daemon.stop(signal.SIGKILL)
-    assert (host.entries(), usage(daemon, "day")["total"]) == (entries, total)
-    host.edit(SESSIONS, "t1")
-    daemon.stop()
-    assert [entry["kind"] for entry in host.entries()] == ["start", "prompt", "edit"]
-    assert host.entries()[1]["used"] == 1, "used after the restart of what was shown before it"
-
-
-def test_files_that_are_never_used(daemon: DaemonProcess, project: Path) -> None:
+def test_files_that_are_never_used(shared_daemon: DaemonProcess, project: Path) -> None:
+    daemon, of_it = shared_daemon, {"cwd": str(project)}
+    first, second = f"a-{project.parent.name}", f"b-{project.parent.name}"
     daemon.open_ready(project)
-    host = Host(daemon, project, "s1")
+    host = Host(daemon, project, first)
     for number in range(5):
         focus = ["a.py", "b.py"] if number % 2 else ["b.py", "a.py"]
-        daemon.call("GetContext", cwd=str(project), session_id="s1", focus_paths=focus, prompt=f"x{number}")
+        daemon.call("GetContext", cwd=str(project), session_id=first, focus_paths=focus, prompt=f"x{number}")
         if number < 4:
             host.edit("b.py", f"t{number}")
-            assert usage(daemon, "day")["never_used"] == [], "it wasn't shown often yet"
-    assert usage(daemon, "day")["never_used"] == [{"path": "a.py", "project": str(project), "shown": 5}]
-    unheard = {"cwd": str(project), "session_id": "s2", "focus_paths": ["b.py"]}
+            assert usage(daemon, "day", **of_it)["never_used"] == [], "it wasn't shown often yet"
+    assert usage(daemon, "day", **of_it)["never_used"] == [
+        {"path": "a.py", "project": str(project), "shown": 5}
+    ]
+    unheard = {"cwd": str(project), "session_id": second, "focus_paths": ["b.py"]}
     for number in range(6):
         daemon.call("GetContext", **unheard, prompt=f"y{number}")
-    [row] = [row for row in usage(daemon, "session")["rows"] if row["key"] == "s2"]
+    [row] = [row for row in usage(daemon, "session", **of_it)["rows"] if row["key"] == second]
     assert figures(row) == (6, 0, 0, 1), "nothing tells what its agent does"
     (project / "foveal.toml").write_text('[agents.intern]\ndeny_paths = ["a.py"]\n')
-    for more in ({}, {"cwd": str(project)}):
+    for more in ({}, of_it):
         assert daemon.error("GetUsage", by="day", agent_name="intern", **more).code == "permission_denied"
-    assert usage(daemon, "day", agent_name="lead")["never_used"] != []
+    assert usage(daemon, "day", agent_name="lead", **of_it)["never_used"] != []
 
 
 def test_saved_characters_are_of_files_that_the_agent_did_not_read(
-    daemon: DaemonProcess, project: Path, tmp_path: Path
+    shared_daemon: DaemonProcess, project: Path, tmp_path: Path
 ) -> None:
+    daemon, of_it = shared_daemon, {"cwd": str(project)}
     daemon.open_ready(project)
     transcript = tmp_path / "t.jsonl"
 
@@ -140,34 +134,21 @@ def test_saved_characters_are_of_files_that_the_agent_did_not_read(
         assert host.used(context["context_id"])
         return piece
 
-    saved = usage(daemon, "day")["saved"]
+    saved = usage(daemon, "day", **of_it)["saved"]
     assert (saved["characters"], saved["basis"][:11]) == (0, "No file yet")
     turn("reader", ("Read", "a.py"), ("Edit", "a.py"))
-    assert usage(daemon, "day")["saved"]["characters"] == 0, "the agent took all of it by itself"
+    assert usage(daemon, "day", **of_it)["saved"]["characters"] == 0, "the agent took all of it by itself"
     turn("editor", ("Edit", "a.py"))
     turn("naming editor", ("Edit", "a.py"), says="I changed `a.py` as planned.")
-    saved = usage(daemon, "day")["saved"]
+    saved = usage(daemon, "day", **of_it)["saved"]
     assert (saved["characters"], saved["basis"][:11]) == (0, "No file yet"), (
         "how it knew the text wasn't seen"
     )
     piece = turn("namer", says="It is `a.py` that does this.")
-    saved = usage(daemon, "day")["saved"]
+    saved = usage(daemon, "day", **of_it)["saved"]
     start, end = piece["span"]
     assert saved["characters"] == (project / "a.py").stat().st_size - (end - start) > 0
     assert saved["basis"].startswith("1 file that an agent named")
     assert "lower bound" not in saved["basis"], "a part of it may have been enough"
-    [row] = [row for row in usage(daemon, "session")["rows"] if row["key"] == "reader"]
+    [row] = [row for row in usage(daemon, "session", **of_it)["rows"] if row["key"] == "reader"]
     assert figures(row) == (1, 1, 1, 1)
-
-
-def test_damaged_timeline_is_replaced_and_told(daemon: DaemonProcess, shop: Path) -> None:
-    daemon.open_ready(shop)
-    daemon.call("GetContext", cwd=str(shop), session_id="s1")
-    daemon.stop()
-    (daemon.state / "deliveries.sqlite").write_bytes(b"no database" * 5000)
-    assert usage(daemon, "day")["total"]["turns"] == 0
-    degraded = daemon.call("Status")["degraded"]
-    assert any("sessions is lost" in one and "damaged" in one for one in degraded)
-    daemon.call("GetContext", cwd=str(shop), session_id="s1")
-    with daemon.client() as client:
-        assert client.call("GetUsage", {"by": "day"}, DEADLINE_S)["total"]["turns"] == 1

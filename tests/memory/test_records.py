@@ -11,7 +11,7 @@ from foveal.daemon.memory.edits import Edit, PoolChanges
 from foveal.daemon.memory.experience import Experience, Provenance
 from foveal.daemon.memory.graft_batch import GraftBatch, marked_by, says_more
 from foveal.daemon.memory.lines import line_of
-from foveal.daemon.memory.records import Records, words_of
+from foveal.daemon.memory.pool_records import Records, words_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace

@@ -15,7 +15,6 @@ from foveal.daemon.rules.agent_items import (
     put_item,
     set_tool_mode,
 )
-from foveal.daemon.rules.instruction_files import discover
 from foveal.daemon.rules.item_store import ItemStore
 from foveal.daemon.rules.items import Item, ItemKey
 from msgspec.structs import replace
@@ -92,15 +91,6 @@ def test_first_source_wins_and_the_other_is_in_a_warning() -> None:
     )
 
 
-def test_put_item_replaces_another_until_deleted(agent: Agent) -> None:
-    agent.put("rule", "CLAUDE.md", text="Use print.", include="agent", description="Output")
-    item = agent.get("rule", "CLAUDE.md")
-    assert (item.text, item.include, item.source) == ("Use print.", "agent", "PutItem")
-    assert ItemKey("rule", "CLAUDE.md") in agent.items.stored
-    agent.delete("rule", "CLAUDE.md")
-    assert agent.get("rule", "CLAUDE.md") == RULE
-
-
 def test_put_item_without_text_changes_only_its_inclusion(agent: Agent) -> None:
     agent.put("rule", "CLAUDE.md", include="manual")
     assert agent.get("rule", "CLAUDE.md") == replace(RULE, include="manual")
@@ -132,17 +122,6 @@ def test_a_new_rule_needs_a_text(agent: Agent) -> None:
         agent.put("tool", "search", server_name="web", include="glob", globs=["*"])
 
 
-def test_only_put_items_can_be_deleted(agent: Agent) -> None:
-    with pytest.raises(InvalidRequest, match=r"comes from /p/CLAUDE\.md, line 3"):
-        agent.delete("rule", "CLAUDE.md")
-    with pytest.raises(InvalidRequest, match=r"tool search of web .* /p/\.mcp\.json"):
-        agent.delete("tool", "search", "web")
-    with pytest.raises(NotFound, match=r"no rule CLAUD\.md\. Did you mean 'CLAUDE\.md'"):
-        agent.delete("rule", "CLAUD.md")
-    with pytest.raises(NotFound, match="ListItems"):
-        agent.delete("tool", "search", "files")
-
-
 def test_a_tool_has_its_own_mode_else_its_servers_else_always(agent: Agent) -> None:
     assert agent.modes() == {"search": "always", "fetch": "always"}
     assert agent.set("web", "", "manual")
@@ -172,28 +151,3 @@ def test_a_mode_is_of_a_server_or_tool_that_is_known(agent: Agent) -> None:
     assert agent.set("unlisted", "anything", "manual")
     agent.servers.clear()
     assert agent.set("unlisted", "anything", None)
-
-
-def test_a_changed_rule_file_is_the_item_at_once(tmp_path: Path) -> None:
-    root, home = tmp_path / "p", tmp_path / "home"
-    (root / "web").mkdir(parents=True)
-    home.mkdir()
-    rule = root / "web" / "CLAUDE.md"
-    rule.write_text("No jQuery.\n")
-    agent = Agent(tmp_path)
-    agent.put("reference", "x", text="y")
-
-    def items() -> AgentItems:
-        rules = discover(str(root), str(home), ["web/CLAUDE.md"], System(), managed=None)
-        agent.rules = rules.items
-        return agent.items
-
-    agent.rules = items().items[:0] + tuple(item for item in items().items if item.type == "rule")
-    agent.put("rule", "web/CLAUDE.md", include="manual")
-    before = items().get(ItemKey("rule", "web/CLAUDE.md"))
-    assert before is not None
-    assert (before.text, before.include, before.line) == ("No jQuery.", "manual", 1)
-    rule.write_text("\nNo React.\n")
-    after = items().get(ItemKey("rule", "web/CLAUDE.md"))
-    assert after is not None
-    assert (after.text, after.include, after.line, after.source) == ("No React.", "manual", 2, str(rule))

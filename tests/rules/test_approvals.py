@@ -197,40 +197,6 @@ class Machine:
         return {each.server.name: each.left_out for state in states for each in state.servers}
 
 
-def test_from_a_configuration_to_items(tmp_path: Path) -> None:
-    machine = Machine(tmp_path)
-    file = machine.configure("good", "exit")
-    assert machine.listed() == {}
-    assert machine.tools() == []
-    assert set(machine.left_out().values()) == {"the file isn't approved as it is now", "it is foveal itself"}
-    machine.approvals.approve(file, file.digest)
-    assert machine.tools() == []
-    assert list(machine.listed()) == ["good", "exit"]
-    assert machine.tools() == ["good.environment"]
-    assert machine.left_out() == {"good": "", "exit": "", "foveal": "it is foveal itself"}
-    (state,) = file_states(machine.files, machine.approvals.load(), machine.lists)
-    assert state.approved
-    good, failed, _ = state.servers
-    assert good.tools is not None
-    assert good.tools.problem == ""
-    assert good.variables == ("KEY",)
-    assert good.runs.endswith("raw.py good")
-    assert failed.tools is not None
-    assert "status 3" in failed.tools.problem
-
-    assert machine.listed() == {}  # what is known isn't run again unless that is asked for
-    machine.configure("good", "pages")
-    assert machine.listed() == {}  # the file has changed
-    assert machine.tools() == []
-    machine.approvals.approve(machine.files[0], machine.files[0].digest)
-    assert machine.tools() == ["good.environment"]
-    assert machine.listed() == {"pages": ""}
-    assert machine.listed(again=True) == {"good": "", "pages": ""}
-    assert len(machine.tools()) == 4
-    machine.approvals.revoke(str(machine.root / ".mcp.json"))
-    assert machine.tools() == []
-
-
 def test_a_more_specific_file_goes_first(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
     machine.configure("good")

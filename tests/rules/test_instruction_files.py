@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import socket
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from foveal.daemon.core.globs import compile_glob
-from foveal.daemon.core.system import Stamp, System, stamp_of
+from foveal.daemon.core.system import System, stamp_of
 from foveal.daemon.rules.instruction_files import RuleSet, discover
 from foveal.daemon.rules.items import IncludeMode, Item
 
@@ -80,78 +78,48 @@ def glob(*globs: str) -> tuple[IncludeMode, tuple[str, ...]]:
     [
         ("CLAUDE.md", "", ALWAYS),
         (".claude/CLAUDE.md", "", ALWAYS),
-        ("CLAUDE.local.md", "", ALWAYS),
         ("~/.claude/CLAUDE.md", "", ALWAYS),
         ("!/CLAUDE.md", "", ALWAYS),
-        ("web/CLAUDE.md", "", glob("web/**")),
         ("web/.claude/CLAUDE.md", "", glob("web/**")),
         ("web/a/CLAUDE.local.md", "", glob("web/a/**")),
-        ("[id]/{x,y}/CLAUDE.md", "", glob(r"\[id\]/\{x\,y\}/**")),
         (".claude/rules/a.md", "", ALWAYS),
         (".claude/rules/a.md", "alwaysApply: false", ALWAYS),
-        (".claude/rules/x/y/a.md", "paths: [src/**, '*.ts']", glob("src/**", "*.ts")),
         (".claude/rules/a.md", "paths: src/**, *.{ts,tsx}", glob("src/**", "*.{ts,tsx}")),
         (".claude/rules/a.md", "paths: '**'", ALWAYS),
-        (".claude/rules/a.md", "paths: []", ALWAYS),
         ("~/.claude/rules/x/a.md", "paths:\n  - **/*.py", glob("**/*.py")),
         ("web/.claude/rules/a.md", "", glob("web/**")),
-        (
-            "web/.claude/rules/a.md",
-            "paths: *.ts, src/*.js, lib/",
-            glob("web/**/*.ts", "web/src/*.js", "web/lib/**"),
-        ),
         ("AGENTS.md", "", ALWAYS),
         ("AGENTS.override.md", "", ALWAYS),
-        (".claude/AGENTS.md", "", ALWAYS),
         ("~/.codex/AGENTS.md", "", ALWAYS),
         ("~/.codex/AGENTS.override.md", "", ALWAYS),
-        ("web/AGENTS.md", "", glob("web/**")),
         ("web/AGENTS.override.md", "", glob("web/**")),
         (".cursor/rules/a.mdc", "alwaysApply: true", ALWAYS),
-        (".cursor/rules/a.mdc", "alwaysApply: true\nglobs: *.ts\ndescription: d", ALWAYS),
         (".cursor/rules/a.mdc", "globs: *.ts,**/*.tsx\nalwaysApply: false", glob("*.ts", "**/*.tsx")),
         (".cursor/rules/a.mdc", "globs: *.ts\ndescription: d", glob("*.ts")),
-        (".cursor/rules/a.mdc", "globs: **/*", ALWAYS),
         (".cursor/rules/a.mdc", "globs:\ndescription: d\nalwaysApply: false", AGENT),
         (".cursor/rules/a.mdc", "globs:\ndescription:\nalwaysApply: false", MANUAL),
-        (".cursor/rules/a.mdc", "", MANUAL),
         (".cursor/rules/x/y/a.mdc", "alwaysApply: true", ALWAYS),
         ("web/.cursor/rules/a.mdc", "globs: *.ts, src/**", glob("web/**/*.ts", "web/src/**")),
-        ("web/.cursor/rules/x/a.mdc", "alwaysApply: true", glob("web/**")),
         ("web/.cursor/rules/a.mdc", "globs: '**'", glob("web/**")),
         ("web/.cursor/rules/a.mdc", "description: d", AGENT),
-        (".cursorrules", "", ALWAYS),
         (".github/copilot-instructions.md", "", ALWAYS),
         ("web/.github/copilot-instructions.md", "", glob("web/**")),
-        (
-            ".github/instructions/a.instructions.md",
-            'applyTo: "**/*.ts,**/*.tsx"',
-            glob("**/*.ts", "**/*.tsx"),
-        ),
         (".github/instructions/x/a.instructions.md", "applyTo: **", ALWAYS),
         (".github/instructions/a.instructions.md", "", MANUAL),
-        (".github/instructions/a.instructions.md", "description: d\nexcludeAgent: code-review", AGENT),
         ("~/.copilot/instructions/x/a.instructions.md", "applyTo: '*.py'", glob("*.py")),
         ("GEMINI.md", "", ALWAYS),
-        ("~/.gemini/GEMINI.md", "", ALWAYS),
         ("web/GEMINI.md", "", glob("web/**")),
         (".windsurf/rules/a.md", "trigger: always_on", ALWAYS),
-        (".windsurf/rules/a.md", "trigger: glob\nglobs: *.ts", glob("*.ts")),
         (".windsurf/rules/a.md", "trigger: model_decision\ndescription: d", AGENT),
         (".windsurf/rules/a.md", "trigger: manual\nglobs: *.ts", MANUAL),
-        (".windsurf/rules/a.md", "globs: *.ts", glob("*.ts")),
         (".windsurf/rules/a.md", "other: x", MANUAL),
         (".windsurf/rules/a.md", "", ALWAYS),
-        (".devin/rules/a.md", "trigger: glob\nglobs: *.ts", glob("*.ts")),
         ("web/.windsurf/rules/a.md", "trigger: always_on", glob("web/**")),
         (".windsurfrules", "", ALWAYS),
-        ("~/.codeium/windsurf/memories/global_rules.md", "", ALWAYS),
         (".clinerules", "", ALWAYS),
         (".clinerules", "paths: ['*.ts']", glob("*.ts")),
-        (".clinerules/01-a.md", "", ALWAYS),
         (".clinerules/01-a.md", "paths:\n- '*.ts'", glob("*.ts")),
         ("~/Documents/Cline/Rules/a.md", "", ALWAYS),
-        (".claude/skills/pdf/SKILL.md", "name: pdf\ndescription: d", AGENT),
         ("~/.claude/skills/pdf/SKILL.md", "description: d", AGENT),
         (".agents/skills/pdf/SKILL.md", "description: d", AGENT),
         ("web/.claude/skills/pdf/SKILL.md", "description: d", AGENT),
@@ -170,42 +138,6 @@ def test_every_kind_of_file_counts_when_its_agent_says(
     assert item.stamp == stamp_of(place.path(path).stat())
     for pattern in item.globs:
         compile_glob(pattern)
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        ".claude/rules/a.txt",
-        ".claude/settings.json",
-        ".claude/skills/SKILL.md",
-        ".claude/skills/a/b/SKILL.md",
-        ".claude/skills/a/notes.md",
-        ".clinerules/a.txt",
-        ".clinerules/x/a.md",
-        ".cursor/rules/a.md",
-        ".github/instructions/a.md",
-        ".windsurf/rules/x/a.md",
-        "web/.clinerules",
-        "web/.cursorrules",
-        "web/.cursor/rules/a.md",
-        "docs/README.md",
-        "docs/MYCLAUDE.md",
-        "~/CLAUDE.md",
-        "~/.claude/projects/p/memory/MEMORY.md",
-        "~/.cursor/rules/a.mdc",
-        "!/AGENTS.md",
-    ],
-)
-def test_other_files_are_none(place: Place, path: str) -> None:
-    place.write({path: "Do it."})
-    assert place.items() == {}
-
-
-def test_a_rule_for_other_agents_is_left_out(place: Place) -> None:
-    place.write(
-        {".github/instructions/a.instructions.md": "---\napplyTo: '**'\nexcludeAgent: coding-agent\n---\nx"}
-    )
-    assert place.items() == {}
 
 
 def test_they_come_in_order_of_precedence(place: Place) -> None:
@@ -265,22 +197,6 @@ def test_an_override_stands_for_the_agents_file_beside_it_only(place: Place) -> 
 
 
 @pytest.mark.parametrize(
-    ("content", "text", "line"),
-    [
-        (b"\xef\xbb\xbfa\r\nb\rc", "a\nb\nc", 1),
-        ("größe".encode("latin-1"), "gr\ufffd\ufffde", 1),
-        ("größe".encode("utf-16"), "größe", 1),
-        (b"\n\n<!-- note\n to self -->\n# Title\n", "# Title", 5),
-        (b"  \n<!-- all -->\n", None, 0),
-        (b"", None, 0),
-    ],
-)
-def test_texts(place: Place, content: bytes, text: str | None, line: int) -> None:
-    place.write({"CLAUDE.md": content})
-    assert [(item.text, item.line) for item in place.items().values()] == ([(text, line)] if text else [])
-
-
-@pytest.mark.parametrize(
     ("files", "warning"),
     [
         ({"CLAUDE.md": "x" * (4 * 1024 * 1024 + 1)}, "CLAUDE.md: isn't read, since it exceeds 4194304 bytes"),
@@ -332,51 +248,9 @@ def imported(place: Place, files: dict[str, str | bytes], name: str = "CLAUDE.md
     return next(item.text for item in found.items if item.name == name), list(found.warnings)
 
 
-@pytest.mark.parametrize("name", ["CLAUDE.md", "GEMINI.md", "CLAUDE.local.md", ".claude/CLAUDE.md"])
-def test_imports_are_put_where_they_stand(place: Place, name: str) -> None:
-    up = "../" if "/" in name else ""
-    text, warnings = imported(
-        place,
-        {
-            name: f"Before\n@{up}docs/a.md\nbetween\n- see @{up}docs/my\\ b.md, please\nafter",
-            "docs/a.md": "\nA1\n@c.md\nA2\n",
-            "docs/c.md": "C\n",
-            "docs/my b.md": "B <!-- x -->\n<!-- y -->\n",
-        },
-        name,
-    )
-    assert warnings == []
-    assert text == (f"Before\nA1\nC\nA2\nbetween\n- see @{up}docs/my\\ b.md, please\n\nB <!-- x -->\n\nafter")
-    assert {
-        str(place.root / "docs" / leaf) for leaf in ("a.md", "c.md", "my b.md")
-    } <= place.discover().sources
-
-
 def test_no_import_in_code(place: Place) -> None:
     source = "`@a.md`\n\n```\n@a.md\n```"
     assert imported(place, {"CLAUDE.md": source, "a.md": "A"}) == (source, [])
-
-
-def test_missing_import_is_reported(place: Place) -> None:
-    text, warnings = imported(place, {"CLAUDE.md": "x @docs/gone.md"})
-    assert text == "x @docs/gone.md"
-    assert warnings == ["CLAUDE.md: the import @docs/gone.md doesn't exist: mend the path"]
-
-
-@pytest.mark.parametrize(
-    ("files", "text", "warned"),
-    [
-        ({"CLAUDE.md": "x\n@CLAUDE.md"}, "x\n@CLAUDE.md", "CLAUDE.md"),
-        ({"CLAUDE.md": "@a.md", "a.md": "a\n@b.md", "b.md": "b\n@./a.md"}, "a\nb\n@./a.md", "b.md"),
-        ({"CLAUDE.md": "@a.md", "a.md": "a\n@CLAUDE.md"}, "a\n@CLAUDE.md", "a.md"),
-    ],
-)
-def test_cycles_end(place: Place, files: dict[str, str | bytes], text: str, warned: str) -> None:
-    result, warnings = imported(place, files)
-    assert result == text
-    assert len(warnings) == 1
-    assert warnings[0].startswith(f"{warned}: the import @")
-    assert "cyclic" in warnings[0]
 
 
 def test_imports_that_multiply_are_bounded(place: Place) -> None:
@@ -384,15 +258,6 @@ def test_imports_that_multiply_are_bounded(place: Place) -> None:
     text, warnings = imported(place, {"CLAUDE.md": "\n".join(f"@{n}.md" for n in range(60)), **files})
     assert len(text) < 60 * 60 * 10
     assert len(warnings) == 101
-
-
-def test_no_more_than_so_many_imports_are_looked_up(place: Place) -> None:
-    place.write({"CLAUDE.md": " ".join(f"@{n}" for n in range(2001)), "AGENTS.md": "A"})
-    found = place.discover()
-    assert len(found.probes) < 2100
-    assert found.warnings == (
-        "CLAUDE.md: the import @2000 is one of more than 2000 in all rules: import less",
-    )
 
 
 def test_a_text_does_not_grow_beyond_the_limit_by_imports(place: Place) -> None:
@@ -471,59 +336,6 @@ def test_paths_outside_the_zone_are_never_looked_at(place: Place) -> None:
     assert [path for path in system.seen if not path.startswith(inside)] == []
 
 
-def test_the_users_own_files_may_be_links_to_anywhere(place: Place) -> None:
-    (place.root.parent / "dotfiles" / "rules").mkdir(parents=True)
-    (place.root.parent / "dotfiles" / "c.md").write_text("Mine.\n@b.md")
-    (place.root.parent / "dotfiles" / "rules" / "r.md").write_text("R.")
-    place.write({"~/.claude/b.md": "B"})
-    (place.home / ".claude" / "CLAUDE.md").symlink_to("../../dotfiles/c.md")
-    (place.home / ".claude" / "rules").symlink_to(place.root.parent / "dotfiles" / "rules")
-    assert {name: item.text for name, item in place.items().items()} == {
-        "~/.claude/CLAUDE.md": "Mine.\nB",
-        "~/.claude/rules/r.md": "R.",
-    }
-
-
-def test_link_loops_end(place: Place) -> None:
-    place.write({".claude/rules/x/a.md": "A", "docs/x": "x"})
-    (place.root / ".claude/rules/x/up").symlink_to("../../rules")
-    (place.root / "CLAUDE.md").symlink_to("CLAUDE.md")
-    (place.root / "AGENTS.md").symlink_to("GEMINI.md")
-    (place.root / "GEMINI.md").symlink_to("AGENTS.md")
-    found = place.discover()
-    assert [item.text for item in found.items] == ["A"]
-    assert sorted(found.warnings) == [
-        f"{name}: is a loop of symbolic links: remove it" for name in ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
-    ]
-
-
-def test_a_link_to_nothing_is_nothing(place: Place) -> None:
-    (place.root / "CLAUDE.md").symlink_to("gone.md")
-    assert place.items() == {}
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no pipes in folders")
-def test_pipes_and_sockets_never_block(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    place.write({"GEMINI.md": "@pipe.md"})
-    monkeypatch.chdir(place.root)  # a socket's path is short
-    os.mkfifo("CLAUDE.md")
-    os.mkfifo("pipe.md")
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind("AGENTS.md")
-        found = place.discover()
-    assert [item.text for item in found.items] == ["@pipe.md"]
-    assert sorted(found.warnings) == [
-        "AGENTS.md: isn't a regular file: put one in its place",
-        "CLAUDE.md: isn't a regular file: put one in its place",
-        "GEMINI.md: the import @pipe.md isn't a regular file: put one in its place",
-    ]
-
-
-def test_a_folder_in_place_of_a_file_is_nothing(place: Place) -> None:
-    (place.root / "CLAUDE.md").mkdir()
-    assert place.items() == {}
-
-
 class Failing(System):
     """Refuses what one path names, as a system does for another user's files."""
 
@@ -544,23 +356,6 @@ class Failing(System):
         self._check(path)
         with super().scandir(path) as entries:
             yield entries
-
-
-class FailingStat(Failing):
-    def lstat(self, path: str) -> os.stat_result:
-        self._check(path)
-        return super().lstat(path)
-
-
-@pytest.mark.parametrize("kind", [Failing, FailingStat])
-@pytest.mark.parametrize("path", ["CLAUDE.md", "AGENTS.override.md", ".cursor/rules"])
-def test_unreadable_files_are_reported(place: Place, path: str, kind: type[Failing]) -> None:
-    place.write({"CLAUDE.md": "C", "AGENTS.override.md": "O", ".cursor/rules/a.mdc": "A", "GEMINI.md": "G"})
-    found = place.discover(kind(place.root / path))
-    texts = [item.text for item in found.items]
-    assert "G" in texts
-    assert len(texts) == 3
-    assert found.warnings == (f"{path}: can't be read (Permission denied): check its permissions",)
 
 
 def test_a_file_that_goes_while_it_is_read_is_nothing(place: Place) -> None:
@@ -633,20 +428,6 @@ def test_any_change_shows(place: Place, change: Callable[[Place], None]) -> None
     again = place.discover()
     assert again != found
     assert again.unchanged(System())
-
-
-def test_a_quiet_tree_is_unchanged_and_gives_the_same_again(place: Place) -> None:
-    fill(place)
-    found = place.discover()
-    place.write({"src/other.py": "x", "docs/other.md": "x"})
-    assert found.unchanged(System())
-    assert place.discover().items == found.items
-    assert list(found.probes) == sorted(found.probes)
-    probes: dict[str, Stamp | None] = dict(found.probes)
-    for name in ("CLAUDE.md", "docs/a.md", "docs/g.md", "GEMINI.md", "web/AGENTS.md", ".cursor/rules/x"):
-        assert probes[str(place.root / name)] == stamp_of((place.root / name).lstat())
-    for name in ("docs/gone", ".github", "AGENTS.md"):
-        assert probes[str(place.root / name)] is None
 
 
 class Frozen(System):

@@ -43,17 +43,10 @@ def check(root: Path, files: dict[str, str], text: str, warned: list[str]) -> No
     [
         ({"CLAUDE.md": "a\n@b.md\nc", "b.md": "\nB\n\n"}, "a\nB\nc", []),
         ({"CLAUDE.md": "@b.md", "b.md": "<!-- x -->\n"}, "", []),
-        ({"CLAUDE.md": "- @b.md\n- c", "b.md": "# B"}, "- @b.md\n\n# B\n\n- c", []),
         ({"CLAUDE.md": "@b.md @c.md", "b.md": "B", "c.md": "C"}, "@b.md @c.md\n\nB\n\n\nC", []),
         ({"CLAUDE.md": "@x/b.md", "x/b.md": "@c.md", "x/c.md": "C"}, "C", []),
-        ({"CLAUDE.md": "@~/b.md", "home/b.md": "B"}, "B", []),
         ({"CLAUDE.md": "@b.md#part", "b.md": "B"}, "B", []),
         ({"CLAUDE.md": "@b.md\n@./b.md", "b.md": "B"}, "B\n@./b.md", []),
-        (
-            {"CLAUDE.md": "@b.md", "b.md": "@CLAUDE.md"},
-            "@CLAUDE.md",
-            ["b.md: the import @CLAUDE.md is cyclic"],
-        ),
         ({"CLAUDE.md": "@x @x.md"}, "@x @x.md", ["CLAUDE.md: the import @x.md doesn't exist"]),
         ({"CLAUDE.md": "@../x"}, "@../x", ["CLAUDE.md: the import @../x leads out of "]),
         ({"CLAUDE.md": "@b.md", "b.md": "a\0"}, "@b.md", ["CLAUDE.md: the import @b.md isn't text"]),
@@ -72,25 +65,13 @@ def check_prose(text: str, imports: list[str]) -> None:
     [
         ("@a.md", ["a.md"]),
         ("See @a.md and @docs/b.md.", ["a.md", "docs/b.md"]),
-        ("- @./a.md\n  * @../b.md", ["./a.md", "../b.md"]),
-        ("@~/a.md\n@/etc/passwd", ["~/a.md", "/etc/passwd"]),
-        (r"@my\ docs/a\ b.md rest", ["my docs/a b.md"]),
         ("(@a.md) x@b.md mail@host.org", []),
-        ("@a.md, @b.md; @c.md!", ["a.md", "b.md", "c.md"]),
         ("@a.md#part @#x @", ["a.md"]),
-        ("`@a.md` ``@b.md ` @c.md`` @d.md", ["d.md"]),
         ("`@a.md\n@b.md` @c.md", ["c.md"]),
         ("`open @a.md\n\nclosed` @b.md", ["a.md", "b.md"]),
-        ("``open` @a.md", ["a.md"]),
-        ("```\n@a.md\n```\n@b.md", ["b.md"]),
         ("```md\n@a.md\n~~~\n@b.md\n````\n@c.md", ["c.md"]),
-        ("~~~\n@a.md\n```\n~~~\n@b.md", ["b.md"]),
         ("````\n```\n@a.md\n```\n````\n@b.md", ["b.md"]),
-        ("- item\n\n  ```sh\n  @a.md\n  ```\n- @b.md", ["b.md"]),
-        ("1. ```\n   @a.md\n   ```\n@b.md", ["b.md"]),
-        ("> ```\n> @a.md\n> ```\n> @b.md", ["b.md"]),
         ("``` `@a.md` not a fence\n@b.md", ["b.md"]),
-        ("```\n@never.md", []),
         ("<!--\n@a.md\n-->\n@b.md", ["b.md"]),
     ],
 )
@@ -103,18 +84,10 @@ def test_where_an_import_is_one(text: str, imports: list[str]) -> None:
     [
         ("a\n<!-- b -->\nc", "a\nc"),
         ("<!-- a\n\nb -->\nc", "c"),
-        ("   <!-- a -->\nc", "c"),
-        ("<!-- a --> b", " b"),
         ("<!-- a --><!-- b\n--><!-- c --> d", " d"),
         ("a <!-- inline --> b", "a <!-- inline --> b"),
-        ("    <!-- code -->", "    <!-- code -->"),
-        ("```\n<!-- a -->\n```", "```\n<!-- a -->\n```"),
-        ("<!-- a\n```\n-->\nb", "b"),
         ("a\n<!-- never closed\nb", "a\n<!-- never closed\nb"),
-        ("<!-- a -->\n<!-- never closed\nb", "<!-- never closed\nb"),
         ("\n\n  a\n\nb \n \n", "  a\n\nb "),
-        ("\n \n", ""),
-        ("", ""),
     ],
 )
 def test_block_comments_and_blank_ends_go(text: str, rest: str) -> None:
@@ -124,27 +97,6 @@ def test_block_comments_and_blank_ends_go(text: str, rest: str) -> None:
 @pytest.mark.parametrize(("text", "number"), [("a", 1), ("\n\na", 3), ("<!--\n-->\n\n# a\n", 4), ("", 1)])
 def test_the_first_line_keeps_its_number(text: str, number: int) -> None:
     assert trimmed(prose_lines(text))[0] == number
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "<!-- " * 200_000,
-        "<!---->" * 200_000,
-        "<!-- -->\n" * 100_000,
-        "".join("`" * n + " " for n in range(1, 1500)),
-        "` `` " * 100_000,
-        "- " * 200_000,
-        "@" * 200_000,
-        "@a " * 100_000,
-        "@" + "\\ " * 200_000,
-        ">" * 200_000,
-        "```" * 100_000,
-        "1" * 200_000,
-    ],
-)
-def test_a_hostile_text_is_read_by_work_that_ends(text: str) -> None:
-    assert len(prose_lines(text)) <= text.count("\n") + 1
 
 
 PROSE = st.lists(st.sampled_from(["`", "~~~", "<!--", "-->", "@a.", "\\", " ", "\n", "*", "a"]), max_size=40)
@@ -166,17 +118,12 @@ def head(text: str) -> Frontmatter:
     ("text", "fields", "body", "line", "present"),
     [
         ("---\na: b\n---\nbody\n", {"a": "b"}, "body\n", 4, True),
-        ("--- \na: b\n---\t\nbody", {"a": "b"}, "body", 4, True),
         ("---\n---\nbody", {}, "body", 3, True),
         ("---\n\n# nothing\n\n---\nbody", {}, "body", 6, True),
-        ("---\na: b\n---", {"a": "b"}, "", 4, True),
         ("---\nd: |\n  one\n  --- two\n---\nbody", {"d": "one\n--- two\n"}, "body", 6, True),
         ("# Title\n---\na: b\n---\n", {}, "# Title\n---\na: b\n---\n", 1, False),
         ("---\nno end", {}, "---\nno end", 1, False),
         ("---\nprose between two rules\n---\nx", {}, "---\nprose between two rules\n---\nx", 1, False),
-        ("----\na: b\n----\n", {}, "----\na: b\n----\n", 1, False),
-        ("---", {}, "---", 1, False),
-        ("", {}, "", 1, False),
     ],
 )
 def test_a_head_is_parted_from_its_body(
@@ -192,32 +139,15 @@ def test_a_head_is_parted_from_its_body(
     [
         ("globs: *.ts,**/*.tsx", "globs", ("*.ts", "**/*.tsx")),
         ("globs: *.ts, **/*.tsx  # all of them", "globs", ("*.ts", "**/*.tsx")),
-        ("globs: **/*", "globs", ("**/*",)),
-        ("globs: *", "globs", ("*",)),
-        ("globs: src/**/*.ts, lib/*.js", "globs", ("src/**/*.ts", "lib/*.js")),
-        ("globs: '*.{ts,tsx},*.js'", "globs", ("*.{ts,tsx}", "*.js")),
-        ('globs: "*.ts", "*.tsx"', "globs", ("*.ts", "*.tsx")),
         ("globs: {src,lib}/**/*.ts", "globs", ("{src,lib}/**/*.ts",)),
-        ("globs: {src,lib}", "globs", ("{src,lib}",)),
         ("globs: [*.ts, **/*.{a,b}]", "globs", ("*.ts", "**/*.{a,b}")),
-        ("globs: ['*.ts', \"*.js\"]", "globs", ("*.ts", "*.js")),
-        ('globs: ["*.ts", **/*.js]', "globs", ("*.ts", "**/*.js")),
-        ("globs: !*.ts", "globs", ("!*.ts",)),
         (
             "globs:\n  - *.ts\n  - src/**\n  - {a,b}/*.c\n  - '*.js'",
             "globs",
             ("*.ts", "src/**", "{a,b}/*.c", "*.js"),
         ),
-        ("globs:\n- **/*.ts\n- '*.js' # why", "globs", ("**/*.ts", "*.js")),
         ("paths:\n  - src/**\n  - a, b", "paths", ("src/**", "a", "b")),
-        ("applyTo: **", "applyTo", ("**",)),
-        ("globs:", "globs", ()),
-        ("globs: []", "globs", ()),
-        ("globs: ''", "globs", ()),
-        ("globs: {a: b, c: d}\nx: y", "globs", ("{a: b, c: d}",)),
-        ("globs:\n  a: b", "globs", ()),
         ("globs:\n  - a: b\n  - [c]", "globs", ()),
-        ("globs: 2024-13-45", "globs", ("2024-13-45",)),
     ],
 )
 def test_globs_as_they_are_written_in_the_wild(text: str, key: str, texts: tuple[str, ...]) -> None:
@@ -230,16 +160,12 @@ def test_globs_as_they_are_written_in_the_wild(text: str, key: str, texts: tuple
     [
         ("a: [b", "on line"),
         ("paths: [*.ts", "on line 2"),
-        ('paths: *.ts\ndescription: "open', "on line 4"),
         ("a: b: c\nd: e\n\tf: g", "on line"),
         ("a: b\n  c: d\n :", "on line 3"),
-        ("a: &x [b, b]\nc: [*x, *x]", "anchor"),
         ("a: *x", "alias"),
         ("- a\n- b", "is a list"),
-        ("a: " + "[" * 50_000, "nested"),
         ("- " * 20_000, "nested"),
         ("a: " + "x" * MAX_FRONTMATTER, f"at most {MAX_FRONTMATTER}"),
-        ("a: \x07", "control characters"),
         ("a: \ud800", "surrogates"),
         ("? [a]\n: b", "unhashable"),
     ],
@@ -249,12 +175,6 @@ def test_a_head_that_cannot_be_used_says_why_and_gives_nothing(text: str, proble
     assert (dict(parsed.fields), parsed.present, parsed.body) == ({}, False, "body\n")
     assert problem in parsed.problem
     assert "\n" not in parsed.problem
-
-
-def test_a_billion_laughs_are_not_expanded() -> None:
-    lines = ["a0: &a0 [" + "x," * 9 + "x]"]
-    lines += [f"a{n}: &a{n} [" + ",".join([f"*a{n - 1}"] * 10) + "]" for n in range(1, 12)]
-    assert "anchor" in head("\n".join(lines)).problem
 
 
 def test_tags_build_nothing() -> None:
@@ -267,13 +187,10 @@ def test_tags_build_nothing() -> None:
     [
         "globs: *" + " " * 60_000 + "x",
         "globs: *" + " \t" * 30_000 + "x",
-        "a: " + " #" * 30_000,
         'a: "' + "\\" * 60_000,
         'globs: "' + "\\a" * 30_000 + "' x",
-        "a: {" * 15_000,
         "a: [" + "x," * 30_000 + "]",
         "globs: " + "{" * 60_000,
-        "globs: [" + "{," * 30_000 + "]",
         "-\t" * 30_000,
     ],
 )

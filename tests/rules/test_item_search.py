@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,7 +18,6 @@ from foveal.daemon.embedding.text_scores import TextScorer
 from foveal.daemon.rules import item_search as item_search_file
 from foveal.daemon.rules.item_search import (
     HISTORY_CHUNKS,
-    HISTORY_WEIGHT,
     MESSAGE_CHUNKS,
     NAMED_MAX,
     ItemMatches,
@@ -27,8 +26,8 @@ from foveal.daemon.rules.item_search import (
     item_words,
     query_texts,
 )
-from foveal.daemon.rules.items import CHUNK_CHARACTERS, IncludeMode, Item, ItemKey
-from foveal.daemon.rules.selection import Profile, Profiles, resolve
+from foveal.daemon.rules.items import CHUNK_CHARACTERS, IncludeMode, Item
+from foveal.daemon.rules.selection import Profiles, resolve
 
 GENEROUS_S = 60.0
 NORMAL = resolve()
@@ -135,39 +134,6 @@ async def test_items_about_the_message_are_taken(real: RealScores, message: str,
     assert len(found.taken) <= 3, "and little else"
 
 
-@pytest.mark.parametrize("message", ["", " \n ", "good night", "thank you very much", "\ud800"])
-async def test_nothing_is_taken_because_there_is_room(real: RealScores, message: str) -> None:
-    found = await searching(real).search(ITEMS, message, NORMAL, within_s=GENEROUS_S)
-    assert names(found) == set()
-    assert {one.reason for one in found.considered} <= {"floor"}
-
-
-async def test_earlier_messages_count_less(real: RealScores) -> None:
-    search = searching(real)
-    history = [{"role": "user", "content": "how should I word this commit message?"}]
-    alone = await search.search(ITEMS, "yes, do it", NORMAL, within_s=GENEROUS_S)
-    after = await search.search(ITEMS, "yes, do it", NORMAL, within_s=GENEROUS_S, history=history)
-    itself = await search.search(ITEMS, str(history[0]["content"]), NORMAL, within_s=GENEROUS_S)
-    assert "commits" not in names(alone)
-    assert "commits" in names(after)
-    score, best = (next(one.score for one in found.taken if one.item is COMMITS) for found in (after, itself))
-    assert score < best
-
-
-async def test_removed_and_denied_items_are_listed_with_their_score(real: RealScores) -> None:
-    barred = {ItemKey("rule", "commits"): "removed", ItemKey("tool", "git_log", "git"): "denied"}
-    found = await searching(real).search(
-        ITEMS,
-        "how should I word this commit message?",
-        NORMAL,
-        within_s=GENEROUS_S,
-        barred=barred,  # type: ignore[arg-type] # the strings are literals
-    )
-    reasons = {one.item.name: one.reason for one in found.considered}
-    assert (reasons["commits"], reasons["git_log"]) == ("removed", "denied")
-    assert next(one.score for one in found.considered if one.item is COMMITS) > 0.5
-
-
 async def test_a_kind_that_is_off_is_not_even_embedded(real: RealScores) -> None:
     search = searching(real)
     only_rules = resolve(parse_selection({"tools": "off"}))
@@ -188,12 +154,6 @@ async def test_the_same_text_is_compared_once(real: RealScores) -> None:
     found = await searching(real).search(twins, "the same twin", NORMAL, within_s=GENEROUS_S)
     assert real.asked[-1][1] == ("twin\n\nThe same.",)
     assert {one.item.type for one in found.taken} == {"rule", "reference"}
-
-
-async def test_embedding_items_sends_no_query(real: RealScores) -> None:
-    assert await searching(real).embed(ITEMS, GENEROUS_S) == 0
-    queries, documents = real.asked[-1]
-    assert (queries, len(documents)) == ((), len(ITEMS))
 
 
 @pytest.mark.parametrize(
@@ -235,36 +195,9 @@ async def test_too_many_items_are_searched_in_their_order(monkeypatch: pytest.Mo
     assert reason.startswith("2 items of mode agent were not searched")
 
 
-async def test_cached_items_are_never_stale() -> None:
-    search = searching(FixedScores())
-    everything = Profile(100, 100, -1, -1)
-
-    async def lexical(items: Sequence[Item]) -> list[float]:
-        found = await search.search(items, "keyboard", Profiles(everything, everything), within_s=GENEROUS_S)
-        return [one.lexical for one in (*found.taken, *found.considered) if one.item.name == "access"]
-
-    before = await lexical(ITEMS)
-    for n in range(5):
-        assert await lexical([rule(f"r{n}", "text"), *ITEMS]) != []
-    changed = [rule("access", "Something else."), *ITEMS[:3]]
-    assert (await lexical(ITEMS), await lexical(changed)) == (before, [0.0])
-
-
 def evidence(*texts: str, name: str = "n{}") -> WordEvidence:
     items = [Item("rule", name.format(n), "agent", text, "s") for n, text in enumerate(texts)]
     return WordEvidence([item_words(one) for one in items])
-
-
-def test_a_short_query_proves_less_than_a_long_one() -> None:
-    found = evidence("retry a request with exponential backoff and jitter", "colours of buttons")
-    assert found.cover("retry")[0] < found.cover("retry a request with exponential backoff and jitter")[0]
-
-
-@pytest.mark.parametrize("text", ["", "???", "the of and", "\ud800", "x" * 100_000, "a_b " * 5_000])
-def test_any_text_can_be_searched(text: str) -> None:
-    found = evidence("retries", "")
-    assert all(0 <= cover < 1 for cover in found.cover(text))
-    assert found.named(text) == set()
 
 
 @pytest.mark.parametrize(
@@ -309,11 +242,6 @@ def test_a_name_unlike_everyday_words_names_its_item(name: str, text: str, expec
 
 def said(*contents: str, role: str = "user") -> list[dict[str, object]]:
     return [{"role": role, "content": content} for content in contents]
-
-
-def test_messages_without_text_do_not_count() -> None:
-    texts = query_texts("", [*said("said"), *said("", role="assistant")])
-    assert [(one.text, one.weight) for one in texts] == [("said", HISTORY_WEIGHT)]
 
 
 def test_of_long_ones_beginning_and_end_count() -> None:

@@ -15,11 +15,7 @@ from foveal.daemon.rules.items import (
     chunks,
     has_harmful,
     item_key,
-    item_text,
-    matches,
-    one_line,
     plan_without_session,
-    some_lines,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -71,20 +67,6 @@ def test_without_a_session_modes_decide() -> None:
     assert [one.item.name for one in plan.entering(())] == ["a"]
 
 
-@pytest.mark.parametrize(
-    ("globs", "paths", "expected"),
-    [
-        ((), ["a.py"], False),
-        (("*.py",), [], False),
-        (("*.py",), ["src/a.py"], True),
-        (("src/*.py", "*.md"), ["docs/a.md"], True),
-        (("src/*.py",), ["src/deep/a.py"], False),
-    ],
-)
-def test_patterns_match_any_of_the_paths(globs: tuple[str, ...], paths: list[str], expected: bool) -> None:
-    assert matches(item("x", "glob", *globs), paths) is expected
-
-
 def test_tools_of_two_servers_have_ids_of_their_own() -> None:
     ids = {
         PlannedItem(Item("tool", "search", "always", "", "s", server_name=server), "always").slice_id
@@ -110,38 +92,8 @@ def test_harmful_characters_are_found() -> None:
     check("a\U000e0041", True)
 
 
-def test_lines_are_kept_where_there_may_be_some() -> None:
-    def check(text: str, expected: str) -> None:
-        assert some_lines("env_hint", text, 100) == expected
-
-    check("\n A=1  \r\n\tB=2\n\n", "A=1\n\tB=2")
-    check("A=1\u2028B=\x00", "A=1\nB=\ufffd")
-    check(" \n ", "")
-
-
-def test_a_text_that_is_too_long_is_refused_by_field() -> None:
-    assert one_line("name", "x" * 10 + " " * 90, 10) == "x" * 10
-    for read in (one_line, some_lines):
-        with pytest.raises(InvalidRequest, match="name is longer than 10 characters") as raised:
-            read("name", "x" * 11, 10)
-        assert raised.value.field == "name"
-
-
 SENTENCE = "Every sentence of this paragraph has exactly sixty-four letters. "
 assert len(SENTENCE) == 65
-
-
-@pytest.mark.parametrize(
-    ("item", "expected"),
-    [
-        (Item("rule", "style", "agent", "Use tabs.", "s", description="How to indent"), "style: How to indent\n\nUse tabs."),
-        (Item("rule", "style", "agent", "Use tabs.", "s"), "style\n\nUse tabs."),
-        (Item("reference", "style", "agent", " \n", "s", description="d"), "style: d"),
-        (Item("tool", "git_log", "agent", '{"type": "object"}', "s", description="Shows", server_name="git"), "git_log: Shows"),
-    ],
-)  # fmt: skip
-def test_text(item: Item, expected: str) -> None:
-    assert item_text(item) == expected
 
 
 @pytest.mark.parametrize(
@@ -149,13 +101,10 @@ def test_text(item: Item, expected: str) -> None:
     [
         ("", []),
         (" \n\t\n ", []),
-        ("one\n\ntwo", ["one\n\ntwo"]),
         ("a" * 499 + "\n\n" + "b", ["a" * 499, "b"]),
         ("a" * 300 + "\n \n\n" + "b" * 300 + "\n\nc", ["a" * 300, "b" * 300 + "\n\nc"]),
-        (SENTENCE * 8, [(SENTENCE * 7).strip(), SENTENCE.strip()]),
         ("short\n\n" + SENTENCE * 8, ["short\n\n" + (SENTENCE * 7).strip(), SENTENCE.strip()]),
         ("- item\n" * 100, [("- item\n" * 71).strip(), ("- item\n" * 29).strip()]),
-        ("word " * 120, [("word " * 100).strip(), ("word " * 20).strip()]),
         ("x" * 1_100, ["x" * 500, "x" * 500, "x" * 100]),
         ("文" * 480 + "。" + "字" * 100, ["文" * 480 + "。", "字" * 100]),
     ],

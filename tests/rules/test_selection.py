@@ -20,27 +20,20 @@ from foveal.daemon.rules.selection import (
 )
 from foveal.docs.configuration_tables import PAGE
 
-NORMAL = Profiles(RULE_PROFILES["normal"], TOOL_PROFILES["normal"])
-
 
 @pytest.mark.parametrize(
     ("value", "field"),
     [
         ("tiny", "selection"),
         (3, "selection"),
-        ([], "selection"),
         (None, "selection"),
         ({"preset": "tiny"}, "selection.preset"),
-        ({"preset": ["normal"]}, "selection.preset"),
         ({"rules": 3}, "selection.rules"),
         ({"rules": "tiny"}, "selection.rules"),
-        ({"tools": {"top_k": -1}}, "selection.tools.top_k"),
         ({"tools": {"top_k": 10**9}}, "selection.tools.top_k"),
         ({"top_n": True}, "selection.top_n"),
-        ({"top_n": 2.5}, "selection.top_n"),
         ({"rules": {"floor": "0.3"}}, "selection.rules.floor"),
         ({"rules": {"floor": float("nan")}}, "selection.rules.floor"),
-        ({"include_score": float("inf")}, "selection.include_score"),
         ({"include_score": 7}, "selection.include_score"),
         ({"include_score": False}, "selection.include_score"),
     ],
@@ -57,15 +50,6 @@ def test_presets_go_from_the_smallest_context_to_the_largest(profiles: dict[str,
     for name, falling in (("top_k", False), ("top_n", False), ("floor", True)):
         values = [getattr(one, name) for one in ordered]
         assert values == sorted(set(values), reverse=falling), name
-
-
-def test_references_go_with_rules() -> None:
-    profiles = resolve(parse_selection({"tools": "off"}))
-    assert (profiles.of("rule"), profiles.of("reference"), profiles.of("tool")) == (
-        NORMAL.rules,
-        NORMAL.rules,
-        None,
-    )
 
 
 @pytest.mark.parametrize("kind", ["rules", "tools"])
@@ -132,33 +116,6 @@ def _rules(selection: object) -> Profile:
     profile = resolve(parse_selection(selection)).rules
     assert profile is not None
     return profile
-
-
-def test_an_item_counts_by_its_best_chunk() -> None:
-    check([evidence("a", 0.1, 0.5, 0.2), evidence("b", 0.4, 0.4)], {"a": "+top_n", "b": "+top_n"})
-
-
-def test_named_items_are_taken() -> None:
-    found = [
-        evidence("a", 0.5),
-        evidence("b", 0.1, named=True),
-        evidence("c", 0.45),
-        evidence("d", named=True),
-    ]
-    expected = {"a": "+top_n", "c": "+top_n", "b": "+named", "d": "+named"}
-    check(found, expected, Profile(2, 2, 0.3, 0.7, 0.6))
-
-
-def test_rules_and_tools_are_chosen_apart() -> None:
-    found = [
-        evidence("t", 0.9, kind="tool"),
-        evidence("r", 0.4),
-        evidence("f", 0.5, kind="reference"),
-        evidence("u", 0.4, kind="tool"),
-    ]
-    check(found, {"f": "+top_n", "r": "+top_n", "t": "+include_score", "u": "near_best"})
-    only_tools = choose(found, Profiles(None, PROFILE), {})
-    assert {score.item.name for score in only_tools} == {"t", "u"}
 
 
 def test_score_has_similarity_and_lexical_share() -> None:

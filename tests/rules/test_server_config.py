@@ -115,15 +115,11 @@ def test_the_digest_is_of_the_servers_alone(root: Path) -> None:
     [
         (".mcp.json", "{", "can't be understood"),
         (".mcp.json", '{"mcpServers": {"a": {"command": "x"},}}', "can't be understood"),
-        (".mcp.json", "[]", "holds no object"),
         (".mcp.json", '{"mcpServers": []}', "something else than an object under mcpServers"),
         (".mcp.json", '{"mcpServers": 5}', "something else than an object"),
-        (".mcp.json", b"\xff\xfe", "can't be understood"),
         (".mcp.json", '{"a":' * 100_000, "nested too deeply"),
         (".mcp.json", " " * (MAX_BYTES + 1), "exceeds"),
-        (".mcp.json", '{"mcpServers": {"\\u001b[2J": {"command": "x"}}}', "names can't be used"),
         (".codex/config.toml", "a = ", "can't be understood"),
-        (".codex/config.toml", "[mcp_servers]\n" + "a." * 2_000 + "b = 1", "dots"),
         (".codex/config.toml", f"[mcp_servers.a]\ncommand = 0x{'f' * 20_000}", "can't be used"),
         (".cursor/mcp.json", '{"mcpServers": /* never closed', "can't be understood"),
     ],
@@ -145,12 +141,6 @@ def test_a_project_reaches_no_file_outside(root: Path) -> None:
     assert "leaves the project" in file.problem
     assert file.servers == ()
     assert file.digest == ""
-
-
-def test_a_link_within_the_project_is_followed(root: Path) -> None:
-    (root / "mcp.json").write_text(servers(a="x"))
-    (root / ".mcp.json").symlink_to("mcp.json")
-    assert [name for name, *_ in found(root)] == ["a"]
 
 
 def test_a_pipe_or_folder_in_the_place_of_a_file_is_refused(root: Path) -> None:

@@ -38,13 +38,10 @@ def test_digest_covers_what_runs() -> None:
     [
         ("foveal", ("mcp",), True),
         ("/home/me/.local/bin/foveal", ("mcp", "--cwd", "."), True),
-        ("${CLAUDE_PLUGIN_ROOT}/bin/foveal", ("mcp",), True),
         ("uvx", ("foveal", "mcp"), True),
         ("foveal mcp", (), True),
-        ("sh", ("-c", "exec foveal mcp"), True),
         ("python3", ("-m", "foveal", "mcp"), True),
         ("C:\\bin\\foveal.exe", ("mcp",), True),
-        ("foveal", ("context",), False),
         ("foveal-mcp", ("mcp",), False),
         ("uvx", ("web-mcp",), False),
         ("", (), False),
@@ -52,14 +49,6 @@ def test_digest_covers_what_runs() -> None:
 )
 def test_foveal_is_recognised(command: str, arguments: tuple[str, ...], expected: bool) -> None:
     assert replace(SERVER, command=command, arguments=arguments).is_own is expected
-
-
-def test_a_configuration_may_forbid_tools() -> None:
-    assert SERVER.permits("search")
-    assert not replace(SERVER, denied=("search",)).permits("search")
-    assert not replace(SERVER, allowed=("fetch",)).permits("search")
-    assert not replace(SERVER, allowed=()).permits("search")
-    assert replace(SERVER, allowed=("search",)).permits("search")
 
 
 def test_variables_that_decide_which_code_runs_show_their_value() -> None:

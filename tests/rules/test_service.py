@@ -18,7 +18,7 @@ import pytest
 from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
 from foveal.daemon.core.errors import InvalidRequest, NotFound, StateError
 from foveal.daemon.core.events import EventHub
-from foveal.daemon.core.system import RACY_NS, System
+from foveal.daemon.core.system import System
 from foveal.daemon.core.work import Work
 from foveal.daemon.embedding.embedder_client import EmbedderClient
 from foveal.daemon.rules.items import ItemKey
@@ -59,13 +59,16 @@ class Desk:
 
 @asynccontextmanager
 async def desk(base: Path) -> AsyncIterator[Desk]:
-    """Give the items of a project with one rule, all of it older than what a stamp proves."""
+    """Give the items of a project with one rule."""
     home, state = base / "home", base / "state"
     for folder in (home, state):
         folder.mkdir(exist_ok=True)
     root = write_files(base / "p", {"AGENTS.md": "Be kind.\n", ".git/HEAD": "x"})
-    age(root / "AGENTS.md")
-    environment, system, work = Environment(str(home), str(state), str(base / "config"), 0), System(), Work()
+    environment, system, work = (
+        Environment(str(home), str(state), str(base / "config"), 0),
+        LaterSystem(),
+        Work(),
+    )
     events = EventHub(system)
     semantics = EmbedderClient(EmbeddingConfig(enabled=False), str(state), work, events)
     indexing = IndexerClient(work, events, semantics)
@@ -81,10 +84,11 @@ async def desk(base: Path) -> AsyncIterator[Desk]:
     work.close()
 
 
-def age(path: Path) -> None:
-    """Make a file older than what a stamp leaves open."""
-    before = path.stat().st_mtime_ns - 100 * RACY_NS
-    os.utime(path, ns=(before, before))
+class LaterSystem(System):
+    """An hour later, so that no file was modified a moment ago and stamps prove something."""
+
+    def time_ns(self) -> int:
+        return super().time_ns() + 3_600 * 10**9
 
 
 @pytest.fixture
@@ -169,7 +173,6 @@ async def with_tools(at: Desk) -> Path:
 def write_server(path: Path, mode: str) -> None:
     command = {"command": sys.executable, "args": [str(path.parent / "server.py"), mode]}
     path.write_text(json.dumps({"mcpServers": {"raw": command}}))
-    age(path)
 
 
 async def test_a_file_that_changed_takes_its_tools_away_at_once(base: Path) -> None:
@@ -237,21 +240,6 @@ def read(text: str, *, trusted: bool = False) -> ConfiguredItems:
     return items_in("/p/foveal.toml", text, tomllib.loads(text), None, trusted=trusted)
 
 
-def test_items_keep_where_they_stand() -> None:
-    found = read(TEXT, trusted=True)
-    assert found.warnings == ()
-    rule, reference = found.items
-    assert (rule.type, rule.name, rule.text, rule.include) == (
-        "rule",
-        "commits",
-        "Sign every commit.",
-        "always",
-    )
-    assert (rule.source, rule.line, rule.priority_level) == ("/p/foveal.toml", 5, 200)
-    assert (reference.include, reference.globs, reference.line) == ("glob", ("src/api/**",), 12)
-    assert (reference.description, reference.priority_level) == ("The public interface", 120)
-
-
 def test_a_projects_items_come_after_the_users() -> None:
     assert [item.priority_level for item in read(TEXT).items] == [300, 300]
     assert [item.priority_level for item in read(TEXT.replace("120", "700")).items] == [300, 700]
@@ -269,13 +257,10 @@ def item(**fields: Any) -> str:
     [
         (item(type="tool", server_name="web"), "tools come from MCP servers"),
         (item(type="command"), "type must be one of"),
-        (item(text=None), "text is missing"),
         (item(text="  "), "text is missing"),
         (item(name=None), "name"),
-        (item(include="sometimes"), "include must be one of"),
         (item(include="glob"), "globs must name"),
         (item(priority_level=5), "priority_level"),
-        (item() + "\n" + item(text="y"), "line 1 has a rule 'a' already"),
         ("items = 3", r"begin with \[\[items\]\]"),
         ("items = [1]", r"begin with \[\[items\]\]"),
         ("[items]\na = 1", r"begin with \[\[items\]\]"),

@@ -21,7 +21,6 @@ from foveal.daemon.rules.tool_lists import (
     ToolList,
     ToolLister,
     ToolLists,
-    is_name,
     tool_items,
 )
 from msgspec.structs import replace
@@ -116,22 +115,6 @@ def test_unwritable_folder_is_reported(tmp_path: Path) -> None:
         lists_in(tmp_path).store(SERVER, LIST)
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("a", True),
-        ("search/web.v2", True),
-        ("", False),
-        (" ", False),
-        ("a\nb", False),
-        ("a\x1b", False),
-        ("x" * 129, False),
-    ],
-)
-def test_names(name: str, expected: bool) -> None:
-    assert is_name(name) is expected
-
-
 DEADLINE_S = 100.0
 """For servers that answer: long, since machines that run tests are busy."""
 
@@ -150,23 +133,16 @@ def names(found: ToolList) -> list[str]:
     return [tool.name for tool in found.tools]
 
 
-def test_a_server_of_the_sdk(tmp_path: Path) -> None:
-    (found,) = listed(sdk_server(tmp_path))
-    assert names(found) == ["add", "close"]
-    add, close = found.tools
-    assert add.description == "Add two numbers."
-    assert '"first":{"title":"First","type":"integer"}' in add.input_schema
-    assert close.description == "Close the shop"
-    assert found.left_out == 0
-    assert found.listed_at.endswith("Z")
-
-
 def test_each_server_has_its_own_outcome(tmp_path: Path) -> None:
     key = {"environment": (("KEY", "${SECRET}"),)}
     modes = "exit", "closed", "error", "wrong", "old", "pages", "endless", "names", "many", "noisy"
     servers = [raw_server(tmp_path, mode, **key) for mode in modes]
     flooding = [raw_server(tmp_path, mode, timeout_s=2.0) for mode in ("flood", "lines")]
-    *outcomes, flood, lines = listed(*servers, *flooding)
+    sdk, *outcomes, flood, lines = listed(sdk_server(tmp_path), *servers, *flooding)
+    assert names(sdk) == ["add", "close"]
+    assert [tool.description for tool in sdk.tools] == ["Add two numbers.", "Close the shop"]
+    assert '"first":{"title":"First","type":"integer"}' in sdk.tools[0].input_schema
+    assert sdk.listed_at.endswith("Z")
     assert all(problem.startswith(("it ended", "it didn't")) for problem in (flood.problem, lines.problem))
     found = dict(zip(modes, outcomes, strict=True))
     problems = {mode: each.problem for mode, each in found.items() if each.problem}
@@ -192,34 +168,20 @@ def test_each_server_has_its_own_outcome(tmp_path: Path) -> None:
     assert not {"SECRET", "AWS_SECRET", "PYTHONSAFEPATH"} & set(shown)
 
 
-def watched_pipe(folder: Path) -> tuple[str, int]:
-    """Return a pipe's path and its reading end, which sees the end once nobody has it open for writing."""
-    path = folder / "pipe"
-    os.mkfifo(path)
-    return str(path), os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-
-
-def wait_until_unused(reader: int) -> None:
-    os.set_blocking(reader, True)
-    while os.read(reader, 100):
-        pass
-    os.close(reader)
-
-
-def test_a_server_that_hangs_is_ended_and_costs_its_own_list(tmp_path: Path) -> None:
-    path, reader = watched_pipe(tmp_path)
-    hanging = raw_server(tmp_path, "hold", path, timeout_s=1.0)
-    good, held = listed(raw_server(tmp_path, "good"), hanging)
-    assert names(good) == ["environment"]
+def test_servers_that_hang_and_children_of_others_are_ended(tmp_path: Path) -> None:
+    readers = []
+    for name in ("hold", "orphan"):
+        os.mkfifo(tmp_path / name)
+        readers.append(os.open(tmp_path / name, os.O_RDONLY | os.O_NONBLOCK))
+    hanging = raw_server(tmp_path, "hold", str(tmp_path / "hold"), timeout_s=1.0)
+    held, child = listed(hanging, raw_server(tmp_path, "orphan", str(tmp_path / "orphan")))
     assert held.problem == "it didn't list its tools within 1 s"
-    wait_until_unused(reader)
-
-
-def test_child_processes_of_a_server_are_ended(tmp_path: Path) -> None:
-    path, reader = watched_pipe(tmp_path)
-    (found,) = listed(raw_server(tmp_path, "orphan", path))
-    assert names(found) == ["child"]
-    wait_until_unused(reader)
+    assert names(child) == ["child"], "only its own list is lost"
+    for reader in readers:  # the end of each pipe comes once nobody has it open for writing
+        os.set_blocking(reader, True)
+        while os.read(reader, 100):
+            pass
+        os.close(reader)
 
 
 def test_close_ends_running_servers(tmp_path: Path) -> None:
@@ -279,9 +241,8 @@ def test_servers_over_http(tmp_path: Path) -> None:
         paths = ("/mcp", "/denied", "/denied", "/elsewhere")
         servers = [replace(blank, url=address + path) for path in paths]
         servers[1] = replace(servers[1], headers=(("Authorization", "Bearer ${SECRET}"),))
-        found = listed(*servers)
+        *found, refused = listed(*servers, replace(blank, url="http://127.0.0.1:9/mcp"))
         (endless,) = listed(replace(blank, url=f"{address}/endless"))
-        (refused,) = listed(replace(blank, url="http://127.0.0.1:9/mcp"))
     assert names(found[0]) == names(found[1]) == ["remote"]
     assert [bool(each.problem) for each in found[2:]] == [True] * 2
     assert endless.problem == "it wasn't listed: it was ended early", "before it took all memory"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from foveal.daemon.core.system import System
+from foveal.daemon.index.chunk_table import pack_chunks
 from foveal.daemon.index.chunks import chunk_source
 from foveal.daemon.index.lexical_files import FOLDER
 from foveal.daemon.index.lexical_handle import LexicalHandle
@@ -293,7 +294,7 @@ def test_a_file_whose_words_are_not_committed_yet_is_found_as_it_is_now(tmp_path
         chunks = chunk_source("shop/auth.py", text.encode(), parsed, "python")
         record = replace(project.tree.files["shop/auth.py"], digest=b"other")
         with store.transaction():
-            store.put_contents([FileContent(record, parsed.symbols, (), chunks)])
+            store.put_contents([FileContent(record, parsed.symbols, (), pack_chunks(chunks))])
     finally:
         store.close()
     hits = finish(project, collect(project, "password login"))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from datetime import timedelta
 from pathlib import Path
 from random import Random
 
 import pytest
 from foveal.daemon.core import write_behind
-from foveal.daemon.core.errors import NotFound, StateError
+from foveal.daemon.core.errors import StateError
 from foveal.daemon.core.times import timestamp_of
 from foveal.daemon.core.work import Work
 from foveal.daemon.privacy.policy import Policy
@@ -17,7 +16,6 @@ from foveal.daemon.sessions import deliveries as store
 from foveal.daemon.sessions.delivered_context import ContextFilter
 from foveal.daemon.sessions.deliveries import Deliveries
 from foveal.daemon.sessions.delivery_tables import FILE, DeliveryLimits
-from foveal.daemon.sessions.request_record import Sent
 from foveal.daemon.sessions.session_events import UsedPlace
 from foveal.daemon.sessions.timeline import SessionEvent
 
@@ -44,10 +42,14 @@ async def test_a_context_is_there_at_once_and_after_a_restart(tmp_path: Path) ->
         "/p",
         "ses",
     )
-    assert (found.reply["context"], found.reply["user_prompt"], found.has_text) == ("a text\n", "how?", True)
+    assert (found.reply["context"], found.reply["user_prompt"], "context" in found.reply) == (
+        "a text\n",
+        "how?",
+        True,
+    )
     assert "system_prompt" not in found.reply, "the reply didn't have it"
     assert found.scope["focus_paths"] == ["a.py", "\udcff"]
-    assert (found.policy, found.access.agent_names) == (Policy(), ("sam",))
+    assert (found.access.policy, found.access.agent_names) == (Policy(), ("sam",))
     assert found.row.layers == {"anchor": 1, "focus": 2, "horizon": 3}
 
 
@@ -124,7 +126,7 @@ async def test_a_damaged_record_is_reported_and_the_list_goes_on(tmp_path: Path)
             await at.deliveries.context(first)
         found = await at.deliveries.context(second)
         assert found is not None
-        assert not found.has_text
+        assert "context" not in found.reply
 
 
 # Limits
@@ -170,19 +172,6 @@ async def test_what_a_wrong_clock_dated_ahead_grows_old_too(tmp_path: Path) -> N
         at.clock.pass_on(days=31)
         await at.deliveries.prune()
         assert await at.counts() == {}
-
-
-async def test_records_outlast_a_clock_that_does_not_know_the_time_yet(tmp_path: Path) -> None:
-    async with opened(tmp_path) as at:
-        for _ in range(3):
-            at.clock.pass_on(hours=1)
-            at.give(paths=["a.py"])
-            at.timeline.record(SessionEvent("ses", "codex", "/p", "prompt"))
-        before = await at.counts()
-        for days in (-19_000, 19_000):
-            at.clock.pass_on(days=days)
-            await at.deliveries.prune()
-        assert await at.counts() == before
 
 
 async def test_a_session_and_all_together_keep_their_latest(tmp_path: Path) -> None:
@@ -245,15 +234,6 @@ async def test_a_project_is_forgotten_and_no_other(tmp_path: Path) -> None:
         at.timeline.attach(("other", ""), "c1", "", "How?", "sam")
         page = await at.timeline.page("other", 1, "")
         assert [(one.entry.kind, one.entry.context_id) for one in page.entries] == [("prompt", "c1")]
-
-
-async def test_much_is_forgotten_in_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("foveal.daemon.sessions.delivery_tables.ROUND", 5)
-    async with opened(tmp_path) as at:
-        for number in range(12):
-            at.give(paths=[f"{number}.py"], record=record_of(number))
-        await at.deliveries.forget_project("/p")
-        assert await at.counts() == {}
 
 
 # Writing behind
@@ -333,20 +313,6 @@ async def test_a_damaged_file_is_set_aside_and_told(tmp_path: Path) -> None:
     path.write_bytes(b"no database" * 1_000)
     async with opened(tmp_path, said="sessions is lost: deliveries.sqlite could not be used") as at:
         assert await at.requests() == []
-        await at.put(record_of())
-        await at.alter("DROP TABLE entries")
-        with pytest.raises(StateError, match="opened anew"):
-            await at.kinds()
         await at.put(record_of(2))
         assert await at.requests() == ["req_2"]
-    assert len([name for name in os.listdir(tmp_path) if name.rpartition("-")[2].isdigit()]) == 2
-
-
-async def test_times_of_requests_are_those_of_their_records(tmp_path: Path) -> None:
-    async with opened(tmp_path) as at:
-        at.clock.pass_on(seconds=1)
-        await at.put(record_of(at=timestamp_of(at.clock.at - timedelta(milliseconds=1))), Sent("a"))
-        (summary,) = await at.deliveries.requests("ses", 1, "")
-        assert summary.at == "2026-03-01T12:00:00.999Z"
-        with pytest.raises(NotFound):
-            await at.deliveries.request("ses", "nope")
+    assert len([name for name in os.listdir(tmp_path) if name.rpartition("-")[2].isdigit()]) == 1

@@ -86,18 +86,6 @@ async def test_what_was_made_or_changed_here_is_known_without_a_thread(base: Pat
         assert await at.sessions.find("../s") == NOBODY, "what can't be an id is no session's"
 
 
-async def test_what_is_not_believed_any_more_takes_no_memory(
-    base: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with desk(base) as at:
-        for number in range(3):
-            await at.sessions.find(f"s{number}")
-        assert len(at.sessions._seen) == 3
-        forget(monkeypatch)
-        await at.sessions.find("other")
-        assert not at.sessions._seen
-
-
 async def test_an_update_is_all_or_nothing_and_the_events_tell_the_difference(base: Path) -> None:
     async with desk(base) as at:
         await at.create()

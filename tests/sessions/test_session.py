@@ -5,16 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from foveal.daemon.core.errors import InvalidRequest, NotFound, TooLarge
+from foveal.daemon.core.errors import InvalidRequest, TooLarge
 from foveal.daemon.core.times import timestamp_of
-from foveal.daemon.rules.items import IncludeMode, ItemKey
+from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.sessions.session import (
     MAX_ID_CHARACTERS,
     MAX_ITEMS,
     MAX_NAME_CHARACTERS,
     MAX_NOTE_CHARACTERS,
     MAX_SELECTION_BYTES,
-    IncludedItem,
     Session,
     checked_id,
     ended,
@@ -28,12 +27,8 @@ from foveal.daemon.sessions.session import (
     with_item,
     without_item,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
-COMING: tuple[IncludeMode, ...] = ("always", "glob", "agent")
 A, B, C, X = (ItemKey("rule", name) for name in "ABCX")
-TOOL = ItemKey("tool", "search", "github")
 AT = "2025-01-01T00:00:00.000Z"
 LATER = "2025-01-02T00:00:00.000Z"
 
@@ -44,67 +39,6 @@ def session(*always: ItemKey) -> Session:
 
 def modes(one: Session) -> list[tuple[str, str]]:
     return [(item.key.name, item.include) for item in one.items]
-
-
-def test_a_new_session_takes_the_always_items_once_and_in_order() -> None:
-    made = session(A, TOOL, X, A)
-    assert made.items == tuple(IncludedItem.of(key, "always") for key in (A, TOOL, X))
-    assert (made.id, made.project_root, made.created, made.last_observed) == ("s1", "/project", AT, AT)
-    assert (made.last_idle, made.ended, made.removed, made.context, made.revision) == ("", "", (), {}, 0)
-
-
-def test_an_always_item_that_was_removed_stays_removed_and_comes_back_as_manual() -> None:
-    removed, outcome = without_item(session(A, X), A, mode="always")
-    assert outcome.changed
-    assert outcome.text == "Removed the rule A."
-    assert modes(removed) == [("X", "always")]
-    assert removed.removed == (A,)
-    assert with_always(removed, [A, X]) is removed
-    again, outcome = with_item(removed, A, mode="always")
-    assert outcome.changed
-    assert modes(again) == [("X", "always"), ("A", "manual")]
-    assert again.removed == ()
-    assert with_always(again, [A, X]) is again
-
-
-def test_a_manual_item_that_was_removed_is_not_taken_by_itself_either() -> None:
-    there, _ = with_item(session(), B, mode="always")
-    gone, _ = without_item(there, B, mode="always")
-    assert gone.removed == (B,)
-    assert with_always(gone, [B]) is gone
-
-
-def test_adding_what_is_there_or_removing_what_is_not_changes_nothing_and_says_so() -> None:
-    made = session(A)
-    modes_now: tuple[IncludeMode | None, ...] = ("always", None)  # also one that is gone meanwhile
-    for mode in modes_now:
-        same, outcome = with_item(made, A, mode=mode)
-        assert same is made
-        assert not outcome.changed
-        assert outcome.text == "The rule A is in the session already; nothing was changed."
-    same, outcome = without_item(made, TOOL, mode="manual")
-    assert same is made
-    assert not outcome.changed
-    assert outcome.text == "The tool search of github is not in the session; nothing was changed."
-
-
-def test_what_would_come_by_itself_is_kept_out_and_let_in_again() -> None:
-    for mode in COMING:
-        kept_out, outcome = without_item(session(), B, mode)
-        assert (outcome.changed, kept_out.items, kept_out.removed) == (True, (), (B,))
-        same, outcome = without_item(kept_out, B, mode)
-        assert (outcome.changed, same) == (False, kept_out)
-        again, outcome = with_item(kept_out, B, mode)
-        assert (outcome.changed, modes(again), again.removed) == (True, [("B", "manual")], ())
-
-
-def test_an_item_that_does_not_exist_is_not_added_but_can_be_removed() -> None:
-    with pytest.raises(NotFound, match="there is no rule C"):
-        with_item(session(A), C, mode=None)
-    gone, outcome = without_item(session(A), A, mode=None)
-    assert outcome.changed
-    with pytest.raises(NotFound):
-        with_item(gone, A, mode=None)
 
 
 def test_new_always_items_join_when_they_are_taken_again() -> None:
@@ -161,13 +95,6 @@ def test_fields_are_set_cleared_and_checked() -> None:
     refused("selection", nested)
 
 
-def test_a_selection_is_nobody_elses() -> None:
-    given: dict[str, object] = {"tools": {"top_n": 1}}
-    one = with_fields(session(), selection=given)
-    given["tools"] = None
-    assert one.selection == {"tools": {"top_n": 1}}
-
-
 def test_names_given_at_the_start_are_checked_too() -> None:
     made = new_session("s1", "/project", AT, (), name=" a  b ", agent_name="planner\n", selection="off")
     assert (made.name, made.agent_name, made.selection) == ("a b", "planner", {"preset": "off"})
@@ -189,17 +116,6 @@ def test_a_time_is_utc_with_milliseconds() -> None:
     assert timestamp_of(datetime(2025, 1, 1, tzinfo=UTC)) == AT
 
 
-def test_ids_of_hosts_are_taken() -> None:
-    for text in (
-        "7a3f0c2e-5d0b-4c57-9a4e-0f1f7e5f9b11",
-        "ses_01JZX",
-        "Agent:7@host+1.2",
-        "x" * MAX_ID_CHARACTERS,
-        new_id(),
-    ):
-        assert checked_id(text) == text
-
-
 def test_what_leads_elsewhere_is_refused() -> None:
     for text in (
         "", ".", "..", "../a", "a/b", "/etc", "a\\b", ".hidden", "-rf", "a\n", "a\0", "a b", "ä", "%2e%2e",
@@ -209,16 +125,6 @@ def test_what_leads_elsewhere_is_refused() -> None:
         with pytest.raises(InvalidRequest, match="session_id") as raised:
             checked_id(text)
         assert raised.value.field == "session_id"
-
-
-@given(st.text(max_size=300))
-def test_an_id_is_always_one_plain_name(text: str) -> None:
-    if is_id(text):
-        assert text.isascii()
-        assert text.isprintable()
-        assert not set(text) & set("/\\~*? ")
-        assert not text.startswith(".")
-        assert len(text) <= MAX_ID_CHARACTERS
 
 
 def test_new_ids_differ() -> None:

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from foveal.daemon.core.errors import InvalidRequest, NotFound, StateError, TooLarge
+from foveal.daemon.core.errors import InvalidRequest, NotFound, StateError
 from foveal.daemon.core.system import System
 from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.sessions.context_sets import set_context
@@ -146,49 +146,6 @@ def test_a_session_that_is_not_there_is_not_found(tmp_path: Path) -> None:
     assert not (tmp_path / "sessions").exists()
 
 
-def test_a_change_that_changes_nothing_is_not_written(tmp_path: Path) -> None:
-    store = open_store(tmp_path)
-    made = store.create("/project", [A], session_id="s1")
-    before = meta(tmp_path, "s1").stat()
-    same, outcome = store.apply("s1", lambda session: with_item(session, A, mode="always"))
-    assert same == made
-    assert not outcome.changed
-    assert meta(tmp_path, "s1").stat() == before
-
-
-def test_a_change_that_fails_changes_nothing(tmp_path: Path) -> None:
-    store = open_store(tmp_path)
-    made = store.create("/project", [], session_id="s1")
-
-    def half_done(session: Session) -> Session:
-        session = with_fields(session, name="new")
-        return set_context(session, "ports", [str(port) for port in range(1, 12)], "replace", "/")[0]
-
-    with pytest.raises(TooLarge):
-        store.update("s1", half_done)
-    assert store.get("s1") == made
-    assert store.update("s1", renamed("after")).name == "after"  # the lock was let go of
-
-
-def test_a_change_can_move_neither_the_id_nor_the_time_of_birth(tmp_path: Path) -> None:
-    store = open_store(tmp_path)
-    made = store.create("/project", [], session_id="s1")
-    store.update("s1", lambda session: replace(session, id="../s2", created="", revision=90, name="x"))
-    assert store.get("s1") == replace(made, name="x", revision=1)
-    assert ids(store) == ["s1"]
-
-
-def test_an_ended_session_stays_and_lives_again_when_something_is_heard_of_it(tmp_path: Path) -> None:
-    store = open_store(tmp_path)
-    store.create("/project", [A], session_id="s1")
-    over = store.end("s1")
-    assert over.ended == "2025-01-01T00:00:02.000Z"
-    assert store.end("s1") == over
-    assert store.list().sessions[0].ended == over.ended
-    alive = store.update("s1", lambda session: observed(session, store.now()))
-    assert (alive.ended, alive.items) == ("", over.items)
-
-
 def test_a_disk_that_refuses_leaves_memory_as_the_disk(tmp_path: Path) -> None:
     class Refusing(Clock):
         refuses = False
@@ -310,26 +267,6 @@ def test_sessions_are_listed_by_when_they_were_last_heard_of(tmp_path: Path) -> 
     assert ids(store, "/one") == ["a", "c"]
     assert ids(store, "/none") == []
     assert store.list().sessions[0].items == 1
-
-
-def test_a_thousand_sessions_are_read_once_and_then_looked_at_only(tmp_path: Path) -> None:
-    class Lazy(Clock):
-        def fsync(self, descriptor: int) -> None:  # the disk's speed is not what is measured
-            pass
-
-    store = open_store(tmp_path, Lazy(), max_count=1_000)
-    for number in range(1_000):
-        store.create("/project", [A, B], session_id=f"s{number}")
-    system = Lazy()
-    again = open_store(tmp_path, system)
-    assert len(again.list().sessions) == 1_000
-    assert system.reads == 1_000
-    assert again.list() == again.list("/project")
-    assert system.reads == 1_000
-    again.update("s7", renamed("x"))
-    meta(tmp_path, "s8").touch()
-    assert again.list().sessions[-1].id == "s0"
-    assert system.reads == 1_003  # the one that was changed, to change it too, and the one that was touched
 
 
 def test_above_the_number_the_ended_and_then_those_longest_unused_go(tmp_path: Path) -> None:
@@ -480,54 +417,6 @@ def test_clients_that_change_one_session_at_the_same_time_lose_no_update(tmp_pat
     assert session.context == {"ports": tuple(str(number + 1) for number in range(10))}
     assert revisions == sorted(revisions)
     assert open_store(tmp_path).get("s1") == session
-
-
-def test_one_of_those_that_make_the_same_session_wins(tmp_path: Path) -> None:
-    store = open_store(tmp_path, System())
-    refused = []
-
-    def make(number: int) -> None:
-        try:
-            store.create("/project", [], session_id="s1", name=str(number))
-        except InvalidRequest:
-            refused.append(number)
-
-    together(*(lambda number=number: make(number) for number in range(4)))
-    assert sorted([*refused, int(store.get("s1").name)]) == [0, 1, 2, 3]
-
-
-def test_many_are_made_at_once_while_others_are_removed(tmp_path: Path) -> None:
-    store = open_store(tmp_path, System(), max_count=5)
-
-    def make() -> None:
-        for _ in range(10):
-            made = store.create("/project", [A])
-            try:
-                store.update(made.id, renamed("x"))
-            except NotFound:
-                continue  # the others made so many meanwhile
-            store.list()
-
-    together(make, make, make)
-    store.create("/project", [])
-    assert len(ids(store)) == 5
-    assert len(os.listdir(tmp_path / "sessions")) == 5
-
-
-def test_a_damaged_session_is_set_aside_once_by_those_who_meet_it_together(tmp_path: Path) -> None:
-    store = open_store(tmp_path, System())
-    store.create("/project", [], session_id="s1")
-    meta(tmp_path, "s1").write_bytes(b"{")
-
-    def meet() -> None:
-        with pytest.raises(NotFound, match="damaged"):
-            store.find("s1")
-
-    def listing() -> None:
-        assert ids(store) == []
-
-    together(meet, meet, meet, listing)
-    assert len(os.listdir(meta(tmp_path, "s1").parent)) == 1
 
 
 def test_session_dated_by_a_wrong_clock_is_neither_the_first_nor_kept_longest(tmp_path: Path) -> None:

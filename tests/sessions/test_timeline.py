@@ -99,14 +99,6 @@ async def test_without_a_project_paths_are_left_out(tmp_path: Path) -> None:
         assert await at.kinds() == ["start"]
 
 
-async def test_entries_go_on_after_a_restart(tmp_path: Path) -> None:
-    for _ in range(3):
-        async with opened(tmp_path) as at:
-            at.timeline.record(event("prompt"))
-    async with opened(tmp_path) as at:
-        assert await at.kinds() == ["prompt"] * 3
-
-
 async def test_no_text_of_a_client_damages_the_file(tmp_path: Path) -> None:
     odd = "a\udcff\0b"
     async with opened(tmp_path) as at:

@@ -7,9 +7,7 @@ import json
 import os
 import shutil
 import sqlite3
-import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -20,8 +18,7 @@ from foveal.daemon.core.errors import ConfigError, ProjectUnavailable
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.index.messages import EDITS_MAX, ProjectProgress, TreeDelta
-from foveal.daemon.index.store import FILE_NAME, Activity, FileContent, Reader, Store
-from foveal.daemon.index.symbol_cache import KEPT_SYMBOLS
+from foveal.daemon.index.store import FILE_NAME, Activity, FileContent, Store
 from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.memory.pool import Pool
 from foveal.daemon.project.roots import known_roots, project_folder
@@ -35,21 +32,17 @@ from foveal.daemon.workspace.hot_files import (
     HOT_MAX,
     REMEMBERED_MAX,
 )
-from foveal.daemon.workspace.index_view import READERS_MAX, ReaderPool, read_tree
+from foveal.daemon.workspace.index_view import ReaderPool, read_tree
 from foveal.daemon.workspace.project import LoadedProject, Project, load
 from msgspec.structs import replace
 
 from tests.conftest import write_files
 
 STAMP = Stamp(1, 2, 3, 4)
-GENEROUS_S = 60.0
 
 
 def record(path: str, digest: bytes = b"d" * 16) -> FileRecord:
     return FileRecord(path, STAMP, digest, "python", symbols=1)
-
-
-SYMBOL = Symbol("f", "function", 1, 1, "def f()", "", 0)
 
 
 def content(path: str, name: str = "f") -> FileContent:
@@ -263,20 +256,6 @@ async def test_settings_hold_by_the_file_itself(project: Project, root: Path) ->
     assert not project.settings.hold()
 
 
-async def test_waiting_ends_with_the_next_report(project: Project) -> None:
-    async with asyncio.timeout(GENEROUS_S):
-        every_news: list[Callable[[], None]] = [
-            lambda: project.apply(delta(1, "a.py")),
-            lambda: project.index_state.set_progress(progress("ready")),
-        ]
-        for news in every_news:
-            waiting = asyncio.create_task(project.index_state.wait_changed())
-            await asyncio.sleep(0)
-            assert not waiting.done()
-            news()
-            await waiting
-
-
 async def test_unread_parts_are_reported(project: Project) -> None:
     def unread() -> str:
         return project.index_state.unread(project.tree)
@@ -342,13 +321,6 @@ async def test_an_index_that_was_built_anew_takes_the_place_of_the_former(
     assert set(project.tree.files) == {"a.py", "b.py"}
 
 
-async def test_without_an_index_the_known_tree_stays(project: Project) -> None:
-    project.apply(delta(5, "a.py"))
-    project.take_index(None, ())
-    project.apply(delta(6, "b.py"))
-    assert set(project.tree.files) == {"a.py", "b.py"}
-
-
 async def test_readers_read_the_index_that_is_there_now(project: Project, folder: Path) -> None:
     def names() -> list[str]:
         with project.snapshot().reader() as reader:
@@ -408,18 +380,6 @@ async def test_the_latest_is_first_and_no_reason_takes_all(project: Project) -> 
     hot = project.hot_nodes()
     assert len(hot) == HOT_MAX == len({node.path for node in hot})
     assert [node.path for node in hot[:HOT_EACH]] == ["f39.py", "f38.py", "f37.py"][:HOT_EACH]
-
-
-async def test_files_requested_in_turns_keep_their_places(project: Project) -> None:
-    project.apply(delta(1, "a.py", "b.py"))
-    for _ in range(ASKED_OFTEN + 1):
-        project.hot_files.note_asked(("a.py", "b.py"))
-    before = project.hot_nodes()
-    project.hot_files.note_asked(("b.py",))
-    assert project.hot_nodes() == before
-    for _ in range(2 * ASKED_OFTEN):
-        project.hot_files.note_asked(("b.py",))
-    assert project.hot_nodes() == before[::-1]
 
 
 async def test_the_history_is_read_from_the_index(project: Project, folder: Path) -> None:
@@ -484,39 +444,6 @@ def pool(folder: Path) -> Iterator[ReaderPool]:
     pool.close()
 
 
-def test_threads_share_a_few_readers(pool: ReaderPool, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[Reader] = []
-    lent: list[int] = []
-    together = threading.Barrier(8)
-
-    def open_reader(folder: str) -> Reader:
-        opened.append(Reader(folder))
-        return opened[-1]
-
-    def read(thread: int) -> None:
-        with pool.borrow() as first:
-            lent.append(id(first))
-            together.wait(GENEROUS_S)  # so that eight are lent at once
-        for turn in range(50):
-            number = (thread + turn) % 20
-            with pool.borrow() as reader, reader.snapshot():
-                assert [one.name for one in reader.symbols(f"f{number}.py")] == [f"f{number}"]
-
-    monkeypatch.setattr(pool, "_make", open_reader)
-    with ThreadPoolExecutor(8) as threads:
-        assert len(list(threads.map(read, range(8)))) == 8
-    assert len(set(lent)) == 8, "no two threads have the same one"
-    assert len(pool._idle) <= READERS_MAX
-    usable = 0
-    for reader in opened:
-        try:
-            reader.load_files()
-            usable += 1
-        except DatabaseError:
-            pass
-    assert usable == len(pool._idle), "the others are closed"
-
-
 def read_symbols(pool: ReaderPool) -> list[str]:
     with pool.borrow() as reader:
         return [symbol.name for symbol in reader.symbols("f1.py")]
@@ -542,26 +469,6 @@ def test_a_reader_that_comes_back_late_is_closed(pool: ReaderPool) -> None:
             reader.load_files()
 
 
-def test_an_invalid_row_is_damage_and_reported(folder: Path) -> None:
-    write_index(folder, *(content(f"f{n}.py", f"f{n}") for n in range(20)))
-    heard: list[str] = []
-    pool = ReaderPool(str(folder), on_damage=heard.append)
-
-    def use() -> int:
-        with pool.borrow() as reader:
-            return sum(symbol.start_line for symbol in reader.symbols("f1.py"))
-
-    assert use() == 1
-    with closing(sqlite3.connect(folder / "index.sqlite")) as database:
-        database.execute("UPDATE definitions SET start_line = 'first' WHERE name = 'f1'")
-        database.commit()
-    with pytest.raises(DatabaseError, match="another type"):
-        use()
-    assert len(heard) == 1
-    assert "another type" in heard[0]
-    pool.close()
-
-
 def test_an_error_of_a_reader_of_a_whole_index_is_no_damage(pool: ReaderPool) -> None:
     heard: list[str] = []
     pool._on_damage = heard.append
@@ -582,21 +489,3 @@ def test_a_tree_is_not_read_from_a_damaged_index(folder: Path) -> None:
             database.execute(statement)
             database.commit()
         assert read_tree("/srv/p", str(folder)) == (None, ())
-
-
-def test_there_is_no_reader_without_an_index(tmp_path: Path) -> None:
-    pool = ReaderPool(str(tmp_path / "nowhere"))
-    with pytest.raises(DatabaseError), pool.borrow():
-        pass
-
-
-async def test_caches_forget_former_contents(project: Project) -> None:
-    first, other, last = bytes([1] * 16), bytes([2] * 16), bytes([3] * 16)
-    project.apply(TreeDelta("/p", 3, (record("a.py", first), record("b.py", other)), (), ()))
-    for digest in (first, other, last):
-        KEPT_SYMBOLS.of(record("a.py", digest), lambda _: (SYMBOL,))
-    before = KEPT_SYMBOLS.count
-    project.apply(TreeDelta("/p", 4, (record("a.py", last), record("b.py", other)), (), ()))
-    assert KEPT_SYMBOLS.count == before - 1, "that of the former content of a.py is gone"
-    project.apply(TreeDelta("/p", 5, (), ("a.py", "b.py"), ()))
-    assert KEPT_SYMBOLS.count == before - 3

@@ -24,7 +24,7 @@ from .file_sketches import FileSketches
 from .lines import Quarantined
 from .pool import GraftResult, Pool, PruneResult
 from .pool_filters import Criteria, ExperienceListing, Seen, as_it_is
-from .records import Known
+from .pool_records import Known
 
 Change = Literal["updated", "deleted", "restored", "pruned"]
 
