@@ -462,7 +462,7 @@ def test_a_shared_pool_needs_trust(tmp_path: Path, root: Path) -> None:
     pool.share("", trusted=True)
     assert decisions(pool) == ["mine"]
     pool.share("../pool.jsonl", trusted=True)
-    assert "must lie in the project" in pool.statistics().problem
+    assert "a plain path in the project" in pool.statistics().problem
 
 
 def test_shared_pool_outside_the_project_is_left_out_and_reported(tmp_path: Path, root: Path) -> None:
