@@ -134,12 +134,3 @@ def test_a_lost_commit() -> None:
     moved = DueEdit("x_1", "update", PoolChanges(commit=name(5)))
     check(history((amended, *log), lost=(lost,), as_before=True), moved)
     check(history((replace(amended, files=("b.py",)), *log), lost=(lost,)), None)
-
-
-def test_a_lost_commit_among_others_of_its_author_and_second() -> None:
-    first, second = (replace(commit(number, "a.py"), author="eve") for number in (1, 2))
-    assert due(held(2), history((first,), lost=(second,), as_before=True)) == DueEdit("x_1", *MARK)
-    other = replace(commit(6, "b.py"), author="eve")
-    amended = replace(commit(5, "a.py", parent=1), author="eve")
-    moved = DueEdit("x_1", "update", PoolChanges(commit=name(5)))
-    assert due(held(2), history((other, amended, first), lost=(second,), as_before=True)) == moved

@@ -24,30 +24,6 @@ WHOLE = Experience(
 )  # fmt: skip
 
 
-def test_the_map_has_every_field_that_is_not_empty() -> None:
-    assert fields_of(WHOLE) == {
-        "id": "x_1",
-        "timestamp": "2024-05-06T05:08:09.000Z",
-        "agent_id": "planner",
-        "session_id": "s1",
-        "decision": "Use WAL",
-        "rationale": "because readers wait",
-        "files_touched": ("src/db.py",),
-        "outcome": {"kind": "failure", "error": "it locked"},
-        "commit": "abc123",
-        "provenance": {"source": "transcript", "reference": "t.jsonl:7"},
-    }
-    low = replace(WHOLE, provenance=Provenance("transcript", "t.jsonl:7", "low"))
-    assert fields_of(low)["provenance"] == {"source": "transcript", "reference": "t.jsonl:7", "trust": "low"}
-    assert fields_of(Experience("x_1", "2024-05-06T05:08:09.000Z", "", "", "d", outcome="success")) == {
-        "id": "x_1",
-        "timestamp": "2024-05-06T05:08:09.000Z",
-        "decision": "d",
-        "outcome": {"kind": "success"},
-        "provenance": {"source": "client", "reference": ""},
-    }
-
-
 def test_a_specific_decision_of_transcripts_is_the_same_in_every_session() -> None:
     mined = replace(WHOLE, decision="I used a token bucket instead of a fixed window.")
     elsewhere = replace(mined, agent_id="codex", session_id="s2", decision=mined.decision.upper())

@@ -54,12 +54,6 @@ def test_only_files_of_the_project_have_sketches(tmp_path: Path) -> None:
     assert sketches.staleness(made) == ""
 
 
-def test_a_damaged_sketch_says_nothing(tmp_path: Path) -> None:
-    sketches = FileSketches(str(tmp_path), System())
-    made = Experience("x", "2026", "a", "s", "d", files_touched=("a.py",), sketches=(("a.py", "???"),))
-    assert sketches.staleness(made) == ""
-
-
 @pytest.mark.parametrize(
     ("before", "now", "reason"),
     [

@@ -72,10 +72,6 @@ def test_latest_experiences_are_chosen_without_a_question() -> None:
     assert found[0].reasons == ("one of the latest",)
 
 
-def test_focused_folder_covers_files_below_it() -> None:
-    assert chosen([SAME], focus={"src"})[0].reasons == ("touched src/a.py",)
-
-
 def test_failures_and_reverts_go_before_routine_successes() -> None:
     success = made(5, "Cache by key", "src/a.py", outcome="success")
     failure = made(1, "Cache by value", "src/a.py", outcome="failure", error="stale")
@@ -94,13 +90,6 @@ def test_meaning_counts_above_its_floor() -> None:
     assert found[0].reasons == ("near the prompt in meaning (0.95)",)
     assert "in meaning" not in " ".join(found[1].reasons)
     assert ids(chosen([FAR], meaning={"x9": 0.61}, words=())) == ["x9"]
-
-
-def test_near_duplicates_are_folded_and_counted() -> None:
-    again = made(8, "The refresh token is rotated on each use", "src/a.py")
-    found = chosen([WORDS, again, FAR])
-    assert ids(found) == ["x8"]
-    assert found[0].folded == 1
 
 
 def test_low_trust_is_left_out_and_stale_ones_weigh_less() -> None:

@@ -70,13 +70,6 @@ def test_deleted_experience_is_in_the_trash_until_restored() -> None:
     assert records.trash() == []
 
 
-def test_edit_without_effect_changes_nothing() -> None:
-    records = records_of([one(1)])
-    records.add(edit(1, 1, "update", decision="decision 1"))
-    records.add(edit(2, 5, "delete"))
-    assert records.settle() is False
-
-
 def test_an_edit_moves_no_experience_among_those_of_its_moment() -> None:
     """Else a page that is asked for next could leave one out."""
     records = records_of([one(number, second=5) for number in range(4)])
@@ -200,14 +193,6 @@ def test_words() -> None:
     check("日本 x", "日本")
     check("sha256 utf8", "sha256 utf8")
     check("x" * 50, "x" * 40)
-
-
-def test_the_last_that_touched_a_file() -> None:
-    made_of = [replace(one(number), files_touched=("a.py", f"{number}.py")) for number in range(1, 4)]
-    records = records_of([*made_of, edit(1, 2, "delete")])
-    assert [found.id for found in records.touching("a.py")] == ["x_1", "x_3"]
-    assert [found.id for found in records.touching("1.py")] == ["x_1"]
-    assert records.touching("2.py") == []
 
 
 NOW = "2025-01-31T00:00:00.000Z"

@@ -138,13 +138,6 @@ COMPLAINT = "The report shows wrong hours, find out why."
 UNMARKED = "`parse()` reads the date as local time, so each row shifts by an hour."
 
 
-def test_consequence_belongs_to_its_cause() -> None:
-    text = "The root cause was that the lease is taken twice because nobody checks it. Every restart doubles the workers."
-    finding = Transcript().user("Why so many workers?").edit("src/a.py").agent(text).one()
-    assert "taken twice" in finding.decision
-    assert "doubles" in finding.rationale
-
-
 def asked(text: str = "Please fix it.") -> Transcript:
     return Transcript().user(text)
 

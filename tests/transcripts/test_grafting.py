@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator
@@ -260,15 +259,3 @@ async def test_subagent_in_its_parents_transcript_is_grafted_by_its_name(
     assert (await grafting.graft(project, str(path), "bc81", "copilot", "")).grafted == 0
     again = await grafting.graft(project, str(path), "bc81", "general-purpose", speaker)
     assert (again.grafted, again.duplicates) == (0, 1), "its words lie before the cursor"
-
-
-async def test_many_at_once_are_all_grafted(project: Project, grafting: GraftService, tmp_path: Path) -> None:
-    paths = [
-        conversation(
-            project, tmp_path / f"agent-a{number}.jsonl", f"{number}: {OTHER}", agent_id=f"a{number}"
-        )[0]
-        for number in range(4)
-    ]
-    results = await asyncio.gather(*(grafting.graft(project, path) for path in [*paths, paths[0]]))
-    assert sum(result.grafted for result in results) == 4
-    assert {one.agent_id for one in kept(project)} == {"a0", "a1", "a2", "a3"}

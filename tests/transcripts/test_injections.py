@@ -19,9 +19,6 @@ from foveal.daemon.transcripts.injections import (
 
 from tests.transcript_cases import (
     Claude,
-    codex_item,
-    codex_message,
-    codex_meta,
     entries_of,
     said_in,
     write,
@@ -119,37 +116,6 @@ def test_injections_in_transcripts_are_ignored(tmp_path: Path) -> None:
         ("call", "agent"),
         ("agent", "Fixed."),
     ]
-    shell = json.dumps({"command": ["bash", "-lc", "foveal context"]})
-    codex = write(
-        tmp_path / "codex.jsonl",
-        [
-            codex_meta(base_instructions={"text": CONTEXT}),
-            codex_message("developer", CONTEXT),
-            codex_message("user", f"Fix it\n\n{CONTEXT}"),
-            codex_item("function_call", name="get_context", namespace="mcp__foveal", call_id="c1"),
-            codex_item("function_call_output", call_id="c1", output=CONTEXT),
-            codex_item("function_call", name="shell", arguments=shell, call_id="c2"),
-            codex_item(
-                "function_call_output", call_id="c2", output="- Use WAL because readers must not wait."
-            ),
-            codex_message("assistant", "Fixed."),
-        ],
-    )
-    assert said_in(entries_of(codex)) == [
-        ("user", "Fix it"),
-        ("call", "foveal context"),
-        ("result", ""),
-        ("agent", "Fixed."),
-    ]
-    plain = write(
-        tmp_path / "plain.jsonl",
-        [
-            {"role": "user", "content": f"Fix it\n{CONTEXT}"},
-            {"role": "tool", "content": CONTEXT, "tool": {"name": "mcp__foveal__get_context"}},
-            {"role": "tool", "content": "- Use WAL", "tool": {"command": "foveal context"}},
-        ],
-    )
-    assert said_in(entries_of(plain)) == [("user", "Fix it"), ("call", "foveal context"), ("result", "")]
 
 
 def test_pasted_text_is_part_of_the_question_only() -> None:

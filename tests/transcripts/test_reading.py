@@ -124,23 +124,6 @@ def test_speaker_is_known_in_the_middle_of_a_file(tmp_path: Path) -> None:
     assert said_in(read_all(str(text), cursor)[0]) == [("user", "Two"), ("agent", "Second.")]
 
 
-def test_half_written_line_waits_for_its_rest(tmp_path: Path) -> None:
-    chat = Claude()
-    path = write(tmp_path / "t.jsonl", [chat.user("Fix it")])
-    last = json.dumps(chat.text("Fixed.")) + "\n"
-    with open(path, "a") as file:
-        file.write(last[:40])
-    with read(path) as reading:
-        assert said_in(reading.entries()) == [("user", "Fix it")]
-        assert (reading.torn, reading.is_finished, reading.skipped) == (True, False, [])
-        cursor = reading.cursor
-    with open(path, "a") as file:
-        file.write(last[40:])
-    with read(path, cursor) as reading:
-        assert said_in(reading.entries()) == [("user", "Fix it"), ("agent", "Fixed.")]
-        assert (reading.torn, reading.is_finished, reading.skipped) == (False, True, [])
-
-
 def test_reading_in_parts_gives_the_same_entries(tmp_path: Path) -> None:
     chat = Claude()
     records = [
@@ -220,12 +203,6 @@ def test_unreadable_lines_are_reported(tmp_path: Path) -> None:
     with read(path) as reading:
         assert len(list(reading.entries())) == 2
         assert (len(reading.skipped), reading.skipped_lines) == (50, 202)
-
-
-def test_cursor_is_valid_only_at_the_end(tmp_path: Path) -> None:
-    path = write(tmp_path / "t.jsonl", [Claude().user("Fix it")])
-    with read(path) as reading, pytest.raises(AssertionError):
-        _ = reading.cursor
 
 
 def test_a_large_file_is_read_in_bounded_memory(tmp_path: Path) -> None:
