@@ -14,16 +14,15 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from foveal.daemon.core.errors import StateError
 from foveal.daemon.core.system import System
-from foveal.daemon.memory.experience import MAX_FILES, MAX_TEXT_BYTES, Draft
+from foveal.daemon.memory.experience import MAX_FILES, MAX_TEXT_BYTES
 from foveal.daemon.memory.lines import MAX_LINE_BYTES
 from foveal.daemon.memory.pool import Pool
-from foveal.daemon.memory.pool_filters import Criteria, ExperienceListing
+from foveal.daemon.memory.pool_filters import ExperienceListing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -369,34 +368,6 @@ def test_the_largest_draft_fits_a_line(tmp_path: Path) -> None:
 # --- Finding ---
 
 
-def test_the_choice_is_the_same_whichever_way_the_pool_was_read(tmp_path: Path) -> None:
-    chance = random.Random(3)
-    files = [f"src/{folder}/m{number}.py" for folder in "abc" for number in range(9)]
-    words = ["session", "token", "cache", "socket", "parse", "retry", "scope"]
-    pool = open_pool(tmp_path)
-
-    def some(number: int) -> Draft:
-        return draft(
-            f"{number} {' '.join(chance.choices(words, k=3))}",
-            files_touched=tuple(chance.sample(files, 2)),
-            outcome=chance.choice(["", "success", "failure", "reverted"]),
-            timestamp=f"2024-01-{chance.randrange(1, 29):02}T00:00:00Z",
-        )
-
-    pool.graft([some(number) for number in range(300)])
-    for number in range(300, 330):
-        pool.graft([some(number)])
-    again = open_pool(tmp_path)
-    for _ in range(20):
-        asked = (chance.sample(files, 3), chance.sample(files, 5), chance.sample(words, 2))
-        chosen = pool.relevant(*asked)
-        assert chosen == again.relevant(*asked)
-        assert len(chosen) == 5
-        assert list(chosen) == sorted(chosen, key=lambda one: one.timestamp, reverse=True)
-        touched = {path for one in chosen for path in one.files_touched}
-        assert touched & set(asked[0])
-
-
 def dated(folder: Path, *times: str) -> None:
     """Write a file with an experience for each time."""
     lines = [
@@ -414,14 +385,3 @@ def test_experience_dated_by_a_wrong_clock_stays_in_its_place(tmp_path: Path) ->
     assert decisions(pool) == ["Today's", "D2", "D1", "D0"]
     assert Path(path_in(tmp_path)).read_bytes().startswith(before), "the time that was given stays"
     assert decisions(open_pool(tmp_path)) == decisions(pool)
-
-
-def test_a_start_before_the_time_is_known_makes_no_experience_old(tmp_path: Path) -> None:
-    dated(tmp_path, "2024-06-01T00:00:00.000Z", "2024-07-01T00:00:00.000Z")
-    clock = Clock()
-    clock.moment = datetime(1970, 1, 1, tzinfo=UTC)
-    pool = open_pool(tmp_path, clock)
-    assert decisions(pool) == ["D1", "D0"]
-    clock.moment = datetime(2024, 8, 1, tzinfo=UTC)  # the time is known now
-    pool.prune(Criteria(max_age_days=365), lambda path: True, dry_run=False)
-    assert decisions(pool) == ["D1", "D0"]

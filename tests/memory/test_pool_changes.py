@@ -12,7 +12,6 @@ import pytest
 from foveal.daemon.core.errors import Busy, NotFound
 from foveal.daemon.core.system import System
 from foveal.daemon.memory.edits import DueEdit, PoolChanges
-from foveal.daemon.memory.experience import ExperienceMark
 from foveal.daemon.memory.pool import Pool
 from foveal.daemon.memory.pool_filters import Criteria
 
@@ -127,30 +126,6 @@ def test_derived_edits_of_shared_experiences_stay_private(tmp_path: Path) -> Non
 
 
 # --- Marks ---
-
-
-def test_later_revert_marks_the_same_decision(tmp_path: Path) -> None:
-    pool = open_pool(tmp_path)
-    named, alike, other = pool.graft(
-        [draft("Use Redis"), draft("Use WAL", files_touched=("db.py",)), draft("Use UUIDs")]
-    ).ids
-    [later] = pool.graft(
-        [
-            draft(
-                "use wal", "coder", "s2", rationale=f"as bad as {named}", files_touched=("db.py",),
-                outcome="failure", error="it locked",
-            )
-        ]
-    ).ids  # fmt: skip
-    for reader in (pool, open_pool(tmp_path)):
-        for marked in (named, alike):
-            found = reader.get(marked).current
-            assert (found.outcome, found.error) == ("failure", "it locked")
-            assert found.marks == (ExperienceMark("failure", found.marks[0].at, later),)
-        assert reader.get(other).current.outcome == ""
-        assert reader.get(later).current.marks == ()
-    pool.update(named, {"outcome": {"kind": "success"}})
-    assert pool.get(named).current.outcome == "success"
 
 
 # --- Safety ---

@@ -190,27 +190,6 @@ async def test_a_host_that_writes_behind_its_events_is_waited_for(
     assert (result.grafted, result.skipped, pauses) == (1, [], 3)
 
 
-async def test_interrupted_transcript_is_not_waited_for(
-    project: Project, work: Work, events: EventHub, tmp_path: Path
-) -> None:
-    class Later(System):
-        def time_ns(self) -> int:
-            return super().time_ns() + grafting_module.FRESH_NS
-
-    pauses: list[float] = []
-
-    async def pause(seconds: float) -> None:
-        pauses.append(seconds)
-
-    path = write(tmp_path / "t.jsonl", [Claude().user("Store the sessions")])
-    await GraftService(work, events, System(), pause).graft(project, path)
-    assert len(pauses) == grafting_module.LAG_STEPS
-    pauses.clear()
-    append(path, Claude("s2").user("And more"))
-    await GraftService(work, events, Later(), pause).graft(project, path)
-    assert pauses == []
-
-
 async def test_ungrafted_lines_are_read_again(
     project: Project, grafting: GraftService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

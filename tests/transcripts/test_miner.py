@@ -68,24 +68,3 @@ def test_miner_reports_bad_input(tmp_path: Path) -> None:
 def test_miner_ends_with_its_input() -> None:
     argv = [sys.executable, "-m", "foveal.daemon.transcripts.miner"]
     assert subprocess.run(argv, input=b"", capture_output=True, check=False, cwd="/").returncode != 0
-
-
-def test_one_agents_decisions_are_mined(tmp_path: Path) -> None:
-    sample = Path(__file__).parents[1] / "host_transcripts" / "copilot" / "events-subagent.jsonl"
-    path = tmp_path / "events.jsonl"
-    path.write_text(
-        sample.read_text().replace(
-            "The subagent is done.", "I used a lock instead of a queue, because two may write."
-        )
-    )
-
-    def agents(speaker: str | None) -> list[str]:
-        mined = mine(str(path), None, speaker)
-        assert mined.owner == (speaker or "")
-        return [finding.agent_id for finding in mined.findings]
-
-    subagent = "0838d498-86a4-4047-835c-40a0ef49544b"
-    assert agents(None) == [subagent, ""]
-    assert agents("") == [""]
-    assert agents(subagent) == [subagent]
-    assert not agents("somebody else")
