@@ -26,7 +26,7 @@ from ..memory.experience import Draft
 from ..memory.service import PoolOwner
 from .activity import Activity
 from .cursor import Cursor, CursorStore
-from .extraction import Mined, drafts_of
+from .extraction import Mined, draft_of
 from .transcript_file import check_path
 
 ARGV = (sys.executable, "-m", "foveal.daemon.transcripts.miner")
@@ -166,8 +166,10 @@ class GraftService:
 
 def _drafts(project: PoolOwner, mined: Mined, path: str, agent_id: str, session_id: str) -> list[Draft]:
     """Return a draft for each finding, with sketches of its files now: the conversation just ended."""
-    drafts = drafts_of(mined, path, project.root, agent_id, session_id)
-    return [project.sketches.sketched(draft) for draft in drafts]
+    return [
+        project.sketches.sketched(draft_of(finding, mined, path, project.root, agent_id, session_id))
+        for finding in mined.findings
+    ]
 
 
 async def _ask_miner(request: bytes) -> dict[str, Any]:
