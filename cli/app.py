@@ -10,8 +10,8 @@ import click
 
 from ..ipc.version import __version__
 from . import terminal
-from .errors import FAILED, INTERRUPTED, OK, OUTPUT_CLOSED, USAGE, CliError, OutputClosed, OutputFailed
-from .group import Command, CommandGroup, UnknownCommand, check_named, label_of, write_examples
+from .errors import FAILED, INTERRUPTED, OK, OUTPUT_CLOSED, USAGE, CliError, OutputFailed
+from .group import Command, CommandGroup, UnknownCommand, check_named, help_of, label_of
 from .options import SOCKET
 from .settings import Settings
 
@@ -47,16 +47,6 @@ SECTIONS = {
     },
 }
 """The commands by section of the help, each with the module that is imported when the command runs."""
-
-EXAMPLES = (
-    "foveal init                 # set it up: agents, this project, a first context",
-    'foveal context "how do sessions expire?" --focus src/auth.py',
-    'foveal query "where are sessions created?"',
-    "foveal up .                 # start the daemon, wait until this project is indexed",
-    'foveal decide "tokens expire after an hour" --file src/auth.py',
-    "foveal status               # what the daemon is doing",
-    "foveal doctor               # what is wrong, and what to run",
-)
 
 PROGRAMS = {
     "Agents": {
@@ -109,10 +99,6 @@ class App(click.Group):
             with formatter.section(title):
                 formatter.write_dl(rows)
 
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples."""
-        write_examples(formatter, EXAMPLES)
-
     def main(self, *args: Any, **extra: Any) -> NoReturn:
         """Run the command line and exit: 0 when all went well, 1 when it failed, 2 for wrong usage."""
         terminal.prepare_streams()
@@ -122,13 +108,11 @@ class App(click.Group):
         try:
             code = _run(lambda: super(App, self).main(*args, **extra), as_json=as_json)
             terminal.flush()
-        except OutputClosed:
-            terminal.drop_output()
-            code = OUTPUT_CLOSED
         except OutputFailed as error:
             terminal.drop_output()
-            terminal.show_error(str(error))
-            code = FAILED
+            code = FAILED if str(error) else OUTPUT_CLOSED
+            if str(error):
+                terminal.show_error(str(error))
         sys.exit(code)
 
 
@@ -185,7 +169,20 @@ def foveal(context: click.Context) -> None:
     """Give coding agents the right context: sharp where they work, wide everywhere else.
 
     Commands start the daemon when they need it. It watches the projects that it was asked about.
+
+    For example:
+
+        foveal init                 # set it up: agents, this project, a first context
+        foveal context "how do sessions expire?" --focus src/auth.py
+        foveal query "where are sessions created?"
+        foveal up .                 # start the daemon, wait until this project is indexed
+        foveal decide "tokens expire after an hour" --file src/auth.py
+        foveal status               # what the daemon is doing
+        foveal doctor               # what is wrong, and what to run
     """
     context.ensure_object(Settings)
     if context.invoked_subcommand is None:
         terminal.say(context.get_help())
+
+
+foveal.help = help_of(foveal)

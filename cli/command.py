@@ -14,7 +14,7 @@ import click
 from . import terminal
 from .connection import CALL_TIMEOUT_S, connect, connect_running
 from .errors import FAILED, hint_if_unknown
-from .group import Command
+from .group import Command, help_of
 from .options import JSON
 from .settings import current_folder, locate, settings_of
 from .table import Column, table
@@ -154,7 +154,7 @@ def command(
 
         name = work.__name__.partition("_")[0]
         made = Command(
-            name, params=[*params, JSON], callback=run, help=work.__doc__, short_help=short, **extra
+            name, params=[*params, JSON], callback=run, help=help_of(work), short_help=short, **extra
         )
         if group is not None:
             group.add_command(made)

@@ -10,18 +10,16 @@ from .options import argument
 SHELLS = ("bash", "zsh", "fish")
 
 
-COMPLETION_EXAMPLES = (
-    'eval "$(foveal completion bash)"                                # in ~/.bashrc',
-    'eval "$(foveal completion zsh)"                                 # in ~/.zshrc, after compinit',
-    "foveal completion fish > ~/.config/fish/completions/foveal.fish",
-)
-
-
-@command(
-    "Print a shell's completion.", argument("shell", type=click.Choice(SHELLS)), examples=COMPLETION_EXAMPLES
-)
+@command("Print a shell's completion.", argument("shell", type=click.Choice(SHELLS)))
 def completion_command(run: Run) -> None:
-    """Print what SHELL runs to complete foveal's commands, options and values with the Tab key."""
+    """Print what SHELL runs to complete foveal's commands, options and values with the Tab key.
+
+    For example:
+
+        eval "$(foveal completion bash)"                                # in ~/.bashrc
+        eval "$(foveal completion zsh)"                                 # in ~/.zshrc, after compinit
+        foveal completion fish > ~/.config/fish/completions/foveal.fish
+    """
     from click.shell_completion import ShellComplete, get_completion_class
 
     from .app import foveal

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
 from typing import Any
 
 import click
@@ -14,7 +13,6 @@ from . import terminal
 from .command import Reply, Run, command, given
 from .connection import CALL_TIMEOUT_S, connect
 from .options import CWD, QUIET, argument, choice, flag, number, option
-from .progress import spinner
 from .settings import absolute
 from .text import clean_lines, count
 
@@ -24,14 +22,6 @@ FRESH = choice(
     "--fresh",
     FRESHNESS,
     "What is compared with the disk: the files shown [default], the whole tree, nothing.",
-)
-
-
-EXAMPLES = (
-    'foveal context "how do sessions expire?" --focus src/auth.py',
-    "foveal context --focus 'src/auth.py#Session.login' --focus 'tests/*auth*'",
-    "git diff | foveal context - --max-tokens 4000 > context.md",
-    'foveal context "review this" --constraint "no new dependencies" --json | jq .tokens',
 )
 
 
@@ -75,7 +65,6 @@ PARAMETERS = (
 @command(
     "Print the context for a prompt.",
     *PARAMETERS,
-    examples=EXAMPLES,
     argument_hint="put the prompt into quotes, and globs too: foveal context \"…\" --focus 'src/*.py'",
 )
 def context_command(run: Run) -> None:
@@ -83,13 +72,22 @@ def context_command(run: Run) -> None:
 
     A PROMPT of - is read from the standard input. The context goes to the standard output; remarks on what
     is missing, its tokens and its time go to the standard error.
+
+    For example:
+
+        foveal context "how do sessions expire?" --focus src/auth.py
+        foveal context --focus 'src/auth.py#Session.login' --focus 'tests/*auth*'
+        git diff | foveal context - --max-tokens 4000 > context.md
+        foveal context "review this" --constraint "no new dependencies" --json | jq .tokens
     """
     params = run.without("quiet") | {
         "prompt": terminal.read_text("prompt") if run.prompt == "-" else run.prompt,
         "history": None if run.history is None else read_history(run.history),
         "focus_paths": tuple(map(run.locate, run.focus_paths)),
     }
-    reply = call_with_spinner(run, "GetContext", params, CALL_TIMEOUT_S + (run.deadline_ms or 0) / 1000)
+    with connect(run.settings) as client:
+        timeout_s = CALL_TIMEOUT_S + (run.deadline_ms or 0) / 1000
+        reply = client.call("GetContext", given(params), timeout_s)
     if run.as_json:
         terminal.say_json(reply)
         return
@@ -98,13 +96,6 @@ def context_command(run: Run) -> None:
         terminal.flush()
         for remark in remarks(reply):
             terminal.note(remark)
-
-
-def call_with_spinner(run: Run, method: str, params: dict[str, Any], timeout_s: float) -> dict[str, Any]:
-    """Call a method; a person who waits for long sees what is being indexed."""
-    shows = terminal.is_terminal(sys.stderr) and not run.quiet
-    with connect(run.settings) as client, spinner(run.settings, run.folder) if shows else nullcontext():
-        return dict(client.call(method, given(params), timeout_s))
 
 
 def read_history(file: str) -> list[dict[str, str]]:
@@ -116,27 +107,16 @@ def read_history(file: str) -> list[dict[str, str]]:
         with open(absolute(file), encoding="utf-8", errors="replace") as opened:
             text = opened.read()
     try:
-        found = json.loads(text)
-    except ValueError:
-        found = [_json_or_none(line) for line in text.splitlines() if line.strip()]
-    if isinstance(found, dict):
-        found = [found]
-    if not (isinstance(found, list) and all(_is_message(message) for message in found)):
+        try:
+            found = json.loads(text)
+        except ValueError:
+            found = [json.loads(line) for line in text.splitlines() if line.strip()]
+        messages = [found] if isinstance(found, dict) else found
+        return [{"role": message["role"], "content": message["content"]} for message in messages]
+    except (ValueError, TypeError, KeyError) as error:
         raise click.BadParameter(
             f'{file} holds no messages: each is {{"role": "user", "content": "…"}}', param_hint="'--history'"
-        )
-    return [{"role": message["role"], "content": message["content"]} for message in found]
-
-
-def _json_or_none(line: str) -> Any:
-    try:
-        return json.loads(line)
-    except ValueError:
-        return None
-
-
-def _is_message(message: Any) -> bool:
-    return isinstance(message, dict) and all(isinstance(message.get(key), str) for key in ("role", "content"))
+        ) from error
 
 
 def remarks(reply: dict[str, Any]) -> Sequence[str]:

@@ -14,20 +14,6 @@ from .text import clean, local_time
 LIST_LIMIT = 100
 
 
-CONTEXTS_EXAMPLES = (
-    "foveal contexts",
-    "foveal contexts last > context.md",
-    "foveal contexts --path src/auth.py    # which turns showed this file",
-    "foveal contexts --session s-1 --json | jq '.contexts[].tokens'",
-)
-
-
-WHY_EXAMPLES = (
-    "foveal why last src/auth.py",
-    "foveal why c_0123456789abcdef docs/plan.md --json",
-)
-
-
 COLUMNS = (
     Column("CONTEXT", "context_id"),
     Column("AT", lambda context: local_time(context["at"])),
@@ -71,12 +57,18 @@ def _nothing(run: Run) -> str:
     most=LIST_LIMIT,
     sends=_wanted,
     instead=lambda run: run.context_id is not None and _print(run),
-    examples=CONTEXTS_EXAMPLES,
 )
 def contexts_command() -> None:
     """List the contexts that agents got, the latest first.
 
     With CONTEXT, an id or `last`, print exactly the text of that context.
+
+    For example:
+
+        foveal contexts
+        foveal contexts last > context.md
+        foveal contexts --path src/auth.py    # which turns showed this file
+        foveal contexts --session s-1 --json | jq '.contexts[].tokens'
     """
 
 
@@ -91,12 +83,16 @@ def _print(run: Run) -> bool:
     argument("context_id", "CONTEXT"),
     argument("path"),
     CWD,
-    examples=WHY_EXAMPLES,
 )
 def why_command(run: Run) -> None:
     """Say why PATH is in CONTEXT, an id or `last`, or what kept it out and what would bring it in.
 
     PATH may also be the name of a rule or reference. Exits with 1 where nothing of it is shown.
+
+    For example:
+
+        foveal why last src/auth.py
+        foveal why c_0123456789abcdef docs/plan.md --json
     """
     sent = last_context(run, run.folder) if run.context_id == LAST else None
     found = run.context_id if sent is None else sent["context_id"]

@@ -14,25 +14,24 @@ from .errors import CliError
 from .options import flag
 from .text import count
 
-EXAMPLES = (
-    "foveal dashboard               # opens the browser, signed in",
-    "foveal dashboard --login-url   # the same as an address, for another browser",
-    "foveal dashboard --sign-out    # signs out everybody",
-)
-
 
 @command(
     "Open the dashboard in the browser.",
     flag("--no-browser", "Only print the address, for a browser that is signed in."),
     flag("--login-url", "Print an address that signs in one browser within a minute."),
     flag("--sign-out", "Sign out every browser and program."),
-    examples=EXAMPLES,
 )
 def dashboard_command(run: Run) -> None:
     """Open the dashboard in the default browser and sign it in there.
 
     It shows what agents get, and why. It is served on 127.0.0.1 only, and nothing of it leaves this machine.
     A browser stays signed in for a week after its last use, also across restarts of the daemon.
+
+    For example:
+
+        foveal dashboard               # opens the browser, signed in
+        foveal dashboard --login-url   # the same as an address, for another browser
+        foveal dashboard --sign-out    # signs out everybody
     """
     if run.no_browser + run.login_url + run.sign_out > 1:
         raise run.usage("--no-browser, --login-url and --sign-out don't go together")

@@ -7,8 +7,7 @@ from typing import Any
 
 from ..ipc.errors import INVALID_PARAMS, NOT_FOUND
 from .command import Reply, Run, show_command, warnings
-from .errors import CliError, as_typed
-from .group import typed_names
+from .errors import CliError
 from .options import CWD, argument, choice, flag, option
 from .text import short_path
 
@@ -74,8 +73,7 @@ def _experience(run: Run) -> dict[str, Any]:
 def _check_noted(reply: Reply, run: Run) -> None:
     """Raise `CliError` for a decision that was left out."""
     for skipped in reply["skipped"]:
-        reason = as_typed(skipped["reason"], skipped.get("field", ""), typed_names(run.context))
-        raise CliError(f"the decision was not noted: {reason}", code=INVALID_PARAMS)
+        raise CliError(f"the decision was not noted: {skipped['reason']}", code=INVALID_PARAMS)
 
 
 @show_command(
@@ -92,9 +90,13 @@ def _check_noted(reply: Reply, run: Run) -> None:
     CWD,
     sends=_experience,
     check=_check_noted,
-    examples=['foveal decide "tokens expire after an hour" --why "audit finding 7" --file src/auth.py'],
 )
 def decide_command(reply: Reply, run: Run) -> list[str]:
-    """Note a DECISION, so that later contexts about the same files show it."""
+    """Note a DECISION, so that later contexts about the same files show it.
+
+    For example:
+
+        foveal decide "tokens expire after an hour" --why "audit finding 7" --file src/auth.py
+    """
     noted = "already noted earlier" if reply["duplicates"] else f"noted: {reply['experience_ids'][0]}"
     return [*warnings(reply), noted]

@@ -39,15 +39,17 @@ def export_command(run: Run) -> None:
     "Add decisions from JSON lines.",
     argument("file", type=click.File(encoding="utf-8")),
     CWD,
-    examples=(
-        "foveal decisions import decisions.jsonl",
-        "foveal decisions export | ssh HOST foveal decisions import --cwd /srv/shop -",
-    ),
 )
 def import_command(run: Run) -> None:
     """Add the decisions of FILE ('-' for standard input) to this project, with their agents, sessions, times,
     files and outcomes. A decision that is there already is left as it is. Nothing is added if a line can't be
-    read."""
+    read.
+
+    For example:
+
+        foveal decisions import decisions.jsonl
+        foveal decisions export | ssh HOST foveal decisions import --cwd /srv/shop -
+    """
     decisions = [_decision_in(line, number) for number, line in enumerate(run.file, 1) if line.strip()]
     total = {"grafted": 0, "duplicates": 0}
     skipped: list[str] = []

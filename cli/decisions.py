@@ -11,19 +11,10 @@ from . import terminal
 from .command import Remark, Reply, Run, command, show_command
 from .decide import ALLOW_MISSING, ERROR, OUTCOMES, located_files, outcome_of
 from .decision_lines import export_command, import_command
-from .group import CommandGroup
+from .group import CommandGroup, group
 from .options import CWD, SINCE, UNTIL, YES, argument, choice, flag, limit, number, option
 from .terminal import styled
 from .text import clean, clean_lines, count, local_time, size
-
-EXAMPLES = (
-    "foveal decisions",
-    "foveal decisions list --outcome failure --since 2025-01-31",
-    "foveal decisions show x_0123456789abcdef",
-    "foveal decisions mark x_0123456789abcdef --outcome reverted",
-    "foveal decisions prune --older-than 365 --outcome success",
-)
-
 
 LIST_LIMIT = 1_000
 ID = argument("experience_id", "ID")
@@ -46,15 +37,20 @@ class DecisionsGroup(CommandGroup):
         return super().parse_args(ctx, args)
 
 
-decisions_command = DecisionsGroup(
-    "decisions",
-    help="""List and change what was decided in this project; without a command they are listed.
+@group("List, show and change decisions.", cls=DecisionsGroup)
+def decisions_command() -> None:
+    """List and change what was decided in this project; without a command they are listed.
 
     What is deleted can be restored until it is pruned.
-    """,
-    short_help="List, show and change decisions.",
-    examples=EXAMPLES,
-)
+
+    For example:
+
+        foveal decisions
+        foveal decisions list --outcome failure --since 2025-01-31
+        foveal decisions show x_0123456789abcdef
+        foveal decisions mark x_0123456789abcdef --outcome reverted
+        foveal decisions prune --older-than 365 --outcome success
+    """
 
 
 @show_command(
@@ -196,13 +192,6 @@ def restore(reply: Reply, run: Run) -> Iterator[str]:
     yield clean(f"{done}: {reply['experience']['experience_id']}")
 
 
-PRUNE_EXAMPLES = (
-    "foveal decisions prune --older-than 365 --outcome success",
-    "foveal decisions prune --irrelevant --dry-run",
-    "foveal decisions prune --keep 0 --yes      # all of them",
-)
-
-
 @command(
     "Remove decisions for good.",
     number("--older-than max_age_days", 0, 1_000_000, "Decisions older than this.", "DAYS"),
@@ -213,7 +202,6 @@ PRUNE_EXAMPLES = (
     flag("--dry-run", "Only show which would go."),
     YES,
     CWD,
-    examples=PRUNE_EXAMPLES,
     group=decisions_command,
 )
 def prune(run: Run) -> None:
@@ -221,6 +209,12 @@ def prune(run: Run) -> None:
 
     --older-than and --keep are limits: a decision over either of them goes. The other options narrow this:
     only decisions that match all of them go.
+
+    For example:
+
+        foveal decisions prune --older-than 365 --outcome success
+        foveal decisions prune --irrelevant --dry-run
+        foveal decisions prune --keep 0 --yes      # all of them
     """
     params = run.without("dry_run", "yes")
     if all(value in (None, ()) or value is False for name, value in params.items() if name != "cwd"):
@@ -280,13 +274,9 @@ def _edit(edit: Reply) -> str:
         return f"marked as {edit['outcome']['kind']}{by}"
     if edit["kind"] != "update":
         return f"{edit['kind']}d"
-    changes = [f"{name} {edit[name]!r}" for name in ("decision", "rationale") if name in edit]
-    if "trust" in edit:
-        changes.append(f"trust {edit['trust']}")
+    shown = {name: edit[name] for name in ("decision", "rationale", "trust", "commit") if name in edit}
     if "outcome" in edit:
-        changes.append(f"outcome {edit['outcome']['kind'] or 'none'}")
+        shown["outcome"] = edit["outcome"]["kind"]
     if "files_touched" in edit:
-        changes.append(f"files {', '.join(edit['files_touched']) or 'none'}")
-    if "commit" in edit:
-        changes.append(f"commit {edit['commit'][:12] or 'none'}")
-    return "changed: " + "; ".join(changes)
+        shown["files"] = ", ".join(edit["files_touched"])
+    return "changed: " + "; ".join(f"{name} {value or 'none'}" for name, value in shown.items())

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from ..ipc.client import Client
+from ..ipc.client import Client, lock_holder
 from ..ipc.errors import RpcError
 from ..ipc.paths import (
     PathError,
@@ -29,7 +29,6 @@ from ..ipc.protocol import ProtocolError
 from ..ipc.version import __version__
 from .check import Check, ok, warning, wrong
 from .logs import log_files
-from .process import lock_is_held
 from .settings import Settings
 from .text import count, short_path, size
 
@@ -115,12 +114,12 @@ def check_daemon(settings: Settings, state: str, answer: dict[str, Any]) -> Iter
         yield wrong("socket", str(error))
         return
     except FileNotFoundError:
-        yield _absent(path, state)
+        yield _silent(path, state, is_there=False)
         return
     try:
         status = ask(path)
     except ConnectionRefusedError:
-        yield _stale(path, state)
+        yield _silent(path, state, is_there=True)
         return
     except (RpcError, OSError, ProtocolError) as error:
         yield wrong("daemon", f"the daemon on {path} doesn't answer: {error}", "foveal restart")
@@ -150,23 +149,18 @@ def check_log(state: str) -> Check:
 _ERROR = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d+ (ERROR|CRITICAL) ")
 
 
-def _absent(path: str, state: str) -> Check:
-    """Report a missing socket: no daemon runs, unless the lock is held."""
-    if lock_is_held(state):
-        text = f"a daemon holds the lock in {short_path(state)}, and its socket {path} is gone"
-        return wrong("daemon", text, "foveal restart")
+def _silent(path: str, state: str, *, is_there: bool) -> Check:
+    """Report a socket that is missing or that nobody listens on: no daemon runs, unless the lock is held."""
+    if lock_holder(state):
+        how = f"nobody listens on {path}" if is_there else f"its socket {path} is gone"
+        return wrong("daemon", f"a daemon holds the lock in {short_path(state)}, and {how}", "foveal restart")
+    if is_there:
+        text = f"{path} is stale: its daemon was killed; the next start replaces it"
+        return warning("socket", text, "foveal up")
     if os.path.exists(daemon_file(state)):
         text = "no daemon runs; the last one was killed, and the next start cleans up after it"
         return warning("daemon", text, "foveal up")
     return ok("daemon", "no daemon runs; any command that needs one starts it")
-
-
-def _stale(path: str, state: str) -> Check:
-    if lock_is_held(state):
-        text = f"a daemon holds the lock in {short_path(state)}, and nobody listens on {path}"
-        return wrong("daemon", text, "foveal restart")
-    text = f"{path} is stale: its daemon was killed; the next start replaces it"
-    return warning("socket", text, "foveal up")
 
 
 def _problems(status: dict[str, Any], said: tuple[str, ...]) -> Iterator[Check]:
@@ -209,9 +203,6 @@ def _quote(path: str) -> str:
     return shlex.quote(path)
 
 
-IMPORT_TIMEOUT_S = 60
-"""All dependencies together import in about 3 s; cold disks take longer."""
-
 MIN_PYTHON = (3, 11)
 MIN_WATCHES = 65_536
 """Folders that may be watched, of all programs together; a large project has some 10,000 folders."""
@@ -237,31 +228,24 @@ def check_python() -> Check:
 
 
 def check_dependencies() -> Check:
-    """Import every dependency, in a process of its own: a broken library may crash instead of raising."""
-    import json
-    import subprocess
+    """Look for every package that foveal needs, by what is installed."""
+    from importlib import metadata
 
     try:
-        done = subprocess.run(  # noqa: S603 - this interpreter with a program of ours
-            [sys.executable, "-P", "-c", _IMPORT_ALL],  # -P: nothing is imported from the current folder
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=IMPORT_TIMEOUT_S,
-        )
-        report: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    except subprocess.TimeoutExpired:
-        return wrong("dependencies", "importing the dependencies takes longer than a minute", _REINSTALL)
-    except (ValueError, IndexError):
-        reason = (done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"])[-1]
-        return wrong("dependencies", f"the dependencies can't be imported: {reason}", _REINSTALL)
-    if report["unknown"]:
-        return warning("dependencies", f"foveal isn't installed as a package: {report['unknown']}")
-    if report["broken"]:
-        listed = "; ".join(f"{name}: {reason}" for name, reason in sorted(report["broken"].items()))
-        return wrong("dependencies", f"dependencies that can't be imported: {listed}", _REINSTALL)
-    listed = ", ".join(f"{name} {version}" for name, version in sorted(report["versions"].items()))
-    return ok("dependencies", f"{len(report['versions'])} dependencies: {listed}")
+        wanted = metadata.requires("foveal") or []
+    except metadata.PackageNotFoundError as error:
+        return warning("dependencies", f"foveal isn't installed as a package: {error}")
+    versions, missing = [], []
+    for requirement in sorted(one for one in wanted if "extra ==" not in one):
+        name = re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
+        try:
+            versions.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            missing.append(name)
+    if missing:
+        text = f"dependencies that are missing: {', '.join(missing)}"
+        return wrong("dependencies", text, "install foveal anew, in a fresh virtual environment")
+    return ok("dependencies", f"{len(versions)} dependencies: {', '.join(versions)}")
 
 
 def check_git() -> Check:
@@ -327,38 +311,6 @@ def check_watches(status: Mapping[str, Any]) -> Iterator[Check]:
         yield warning("watches", f"only {text}; large projects would be polled", fix)
     else:
         yield ok("watches", text)
-    instances = _read_number("/proc/sys/fs/inotify/max_user_instances")
-    if 0 < instances < 128:
-        wanted = "sudo sysctl -w fs.inotify.max_user_instances=1024"
-        yield warning("watches", f"only {instances} watchers can run at the same time", wanted)
-
-
-_REINSTALL = "install foveal anew, in a fresh virtual environment"
-
-_IMPORT_ALL = """\
-import importlib, importlib.metadata as metadata, json, re
-report = {"versions": {}, "broken": {}, "unknown": ""}
-try:
-    wanted = metadata.requires("foveal") or []
-except metadata.PackageNotFoundError as error:
-    wanted, report["unknown"] = [], str(error)
-modules = {}
-for module, distributions in metadata.packages_distributions().items():
-    for distribution in distributions:
-        modules.setdefault(re.sub("[-_.]+", "-", distribution).lower(), []).append(module)
-for requirement in wanted:
-    if "extra ==" in requirement:
-        continue
-    name = re.match(r"[\\w.-]+", requirement).group()
-    try:
-        report["versions"][name] = metadata.version(name)
-        for module in modules.get(re.sub("[-_.]+", "-", name).lower(), []):
-            if not module.startswith("_"):
-                importlib.import_module(module)
-    except Exception as error:
-        report["broken"][name] = f"{type(error).__name__}: {error}"
-print(json.dumps(report))
-"""
 
 
 def _watches_of(pid: int) -> int:

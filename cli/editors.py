@@ -9,32 +9,24 @@ import click
 from . import terminal
 from .command import Run, command
 from .errors import CliError
-from .group import CommandGroup
+from .group import group
 from .options import JSON, argument
 
 PLUGIN_FOLDER = Path(__file__).resolve().parent.parent / "hooks" / "editors"
 PLUGINS = ("neovim", "vscode")
 
 
-PLUGIN_EXAMPLES = (
-    "foveal editors path neovim",
-    'ln -s "$(foveal editors path neovim)" ~/.local/share/nvim/site/pack/foveal/start/foveal',
-)
+@group("Show where the editors' plugins lie.", params=[JSON])
+def editors_command(as_json: bool) -> None:
+    """Find the plugins for Neovim and VS Code, which are part of this package.
 
+    For example:
 
-def _show_folders(as_json: bool) -> None:
+        foveal editors path neovim
+        ln -s "$(foveal editors path neovim)" ~/.local/share/nvim/site/pack/foveal/start/foveal
+    """
     if as_json and click.get_current_context().invoked_subcommand is None:
         terminal.say_json(_folders())
-
-
-editors_command = CommandGroup(
-    "editors",
-    params=[JSON],
-    callback=_show_folders,
-    help="Find the plugins for Neovim and VS Code, which are part of this package.",
-    short_help="Show where the editors' plugins lie.",
-    examples=PLUGIN_EXAMPLES,
-)
 
 
 @command(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Iterator
 from typing import Any
 
 from ..ipc.client import Client
@@ -22,22 +20,8 @@ KNOWN_S = 5.0
 """Maximum wait in seconds for what is embedded already: the process that tells it takes a second to start."""
 
 
-ESTIMATE_S = 2.0
-"""Maximum wait in seconds for the first estimate: the process that embeds starts and embeds its first batches
-in about this time."""
-
-
 PUSH_TIMEOUT_S = 3_600.0
 """Maximum seconds of a push: a million contents are 800 MB."""
-
-
-EMBED_EXAMPLES = (
-    "foveal embed                # wait until all of this project can be found by meaning",
-    "foveal embed --pause        # leave the processor to others for now",
-    "foveal embed --wait --push  # in a job: then share the embeddings with the team",
-    "foveal embed --resume       # from any folder: go on in all open projects",
-    "foveal embed --resume .     # and wait until all of this one can be found by meaning",
-)
 
 
 @command(
@@ -47,7 +31,6 @@ EMBED_EXAMPLES = (
     flag("--pause", "Embed nothing in the background, in any project."),
     flag("--resume", "Go on in all projects; with PATH wait until that one is done."),
     argument("path", required=False),
-    examples=EMBED_EXAMPLES,
 )
 def embed_command(run: Run) -> None:
     """Wait until all chunks of the project at PATH (default: this folder) are embedded.
@@ -56,6 +39,14 @@ def embed_command(run: Run) -> None:
     and 'foveal context' find the rest by words, names and structure. --pause and --resume are for all open
     projects, whichever folder they are given in. A pause ends with the daemon. --json prints the project as
     'foveal projects' does, or without PATH, after a pause or resume, whether embedding is paused.
+
+    For example:
+
+        foveal embed                # wait until all of this project can be found by meaning
+        foveal embed --pause        # leave the processor to others for now
+        foveal embed --wait --push  # in a job: then share the embeddings with the team
+        foveal embed --resume       # from any folder: go on in all open projects
+        foveal embed --resume .     # and wait until all of this one can be found by meaning
     """
     if run.pause and (run.wait or run.push):
         raise run.usage("--pause goes with neither --wait nor --push")
@@ -70,8 +61,6 @@ def embed_command(run: Run) -> None:
         elif run.resume and run.path is None and not run.wait and not run.push:
             reply = call(client, "SetEmbedding", paused=False)
             run.say(continued)
-            for line in _what_goes_on(client):
-                run.say(line)
         else:
             folder = current_folder() if run.path is None else absolute(run.path)
             root, ready = open_and_wait(client, cwd=folder)
@@ -120,40 +109,18 @@ def wait_for_vectors(client: Client, root: str) -> str:
 
 def background_remark(client: Client, root: str) -> str:
     """Return a line on the unfinished embedding of an indexed project, empty if it is done. The connection
-    must be subscribed, as after `open_and_wait`. Waits up to `KNOWN_S` for what is embedded already, and on a
-    terminal up to `ESTIMATE_S` for an estimate."""
-    project = _known_progress(client, root)
-    if project["embedding"] in UNFINISHED and terminal.is_terminal(sys.stderr):
-        _wait_for_estimate(client, project)
+    must be subscribed, as after `open_and_wait`. Waits up to `KNOWN_S` for what is embedded already."""
+    deadline = time.monotonic() + KNOWN_S
+    project = project_status(client, root)
+    while project["embedding"] == "waiting" and (left := deadline - time.monotonic()) > 0:
+        next_news(client, root, min(left, LOOK_S))
+        project = project_status(client, root)
     if project["embedding"] == "paused":
         return f"embedding is paused; {how_far(project)}; to continue, run: foveal embed --resume"
     if project["embedding"] not in UNFINISHED:
         return ""
-    soon = f", {rate(project)}" if rate(project) else ""
-    goes_on = "" if project["embedding"] == "waiting" else f"; that goes on in the background{soon}"
+    goes_on = "" if project["embedding"] == "waiting" else "; that goes on in the background"
     return f"{how_far(project)}{goes_on}; to wait for it: foveal embed"
-
-
-def _known_progress(client: Client, root: str) -> dict[str, Any]:
-    """Return a project once it is known how much of it is embedded, or time is up."""
-    deadline = time.monotonic() + KNOWN_S
-    while True:
-        project = project_status(client, root)
-        left = deadline - time.monotonic()
-        if project["embedding"] != "waiting" or left <= 0:
-            return project
-        next_news(client, root, min(left, LOOK_S))
-
-
-def _wait_for_estimate(client: Client, project: dict[str, Any]) -> None:
-    """Follow a project's events until there is an estimate, nothing is left to do, or time is up."""
-    deadline = time.monotonic() + ESTIMATE_S
-    with Bar("embedding") as bar:
-        while project["embedding"] in UNFINISHED and not project["eta_ms"]:
-            _show_embedding(bar, project)
-            if (left := deadline - time.monotonic()) <= 0:
-                return
-            project |= next_news(client, project["root"], left) or project_status(client, project["root"])
 
 
 def _said_of(pushed: dict[str, Any]) -> str:
@@ -164,20 +131,6 @@ def _said_of(pushed: dict[str, Any]) -> str:
     if problem := pushed.get("problem"):
         raise CliError(f"not all embeddings are shared: {problem} ({done})")
     return f"shared: {short_path(pushed['project'])} ({done})"
-
-
-def _what_goes_on(client: Client) -> Iterator[str]:
-    """Yield the progress of each open project whose embedding isn't finished; one line if all are."""
-    projects = call(client, "Status")["projects"]
-    left = [project for project in projects if project["embedding"] != "done"]
-    for project in left:
-        failed = project["embedding"] == "failed"
-        how = f"can't be embedded: {'; '.join(project['degraded'])}" if failed else how_far(project)
-        yield f"{short_path(project['root'])}: {how}"
-    if not projects:
-        yield "no project is open; to open this one and embed it: foveal embed"
-    elif not left:
-        yield f"nothing is left to embed in {count(len(projects), 'open project')}"
 
 
 def _was_paused(client: Client, *, push: bool) -> bool:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import errno
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from types import MappingProxyType
 
 import click
 
@@ -46,17 +44,13 @@ class CliError(click.ClickException):
         self.code = code
 
 
-class OutputClosed(Exception):
-    """Nobody reads the standard output any more; not an error of ours."""
-
-
 class OutputFailed(Exception):
-    """The standard output can't be written: a full disk, most likely. `str()` is fit for a person."""
+    """The standard output can't be written: nobody reads it any more, which is no error of ours, or a disk is
+    full, most likely. `str()` is fit for a person, empty for the former."""
 
 
-def explain(error: Exception, typed: Mapping[str, str] = MappingProxyType({})) -> CliError | None:
-    """Return the error for a person, or None for a bug. `typed` are the names of a command's options and
-    arguments by the wire's fields that they are for."""
+def explain(error: Exception) -> CliError | None:
+    """Return the error for a person, or None for a bug."""
     if isinstance(error, RpcError):
         if error.code == UNKNOWN_METHOD:
             return CliError(
@@ -64,10 +58,7 @@ def explain(error: Exception, typed: Mapping[str, str] = MappingProxyType({})) -
                 "foveal restart",
                 error.code,
             )
-        message, advice = for_a_person(error)
-        message = as_typed(message, str((error.data or {}).get("field", "")), typed)
-        hint = _RPC_HINTS.get(error.code) or as_typed(advice, "", typed)
-        return CliError(message, hint, error.code)
+        return CliError(message_of(error), _RPC_HINTS.get(error.code, ""), error.code)
     if isinstance(error, DaemonUnavailable):
         return CliError(str(error), code=NO_DAEMON)
     if isinstance(error, PathError):
@@ -85,24 +76,6 @@ def explain(error: Exception, typed: Mapping[str, str] = MappingProxyType({})) -
     return None
 
 
-def as_typed(message: str, field: str, typed: Mapping[str, str]) -> str:
-    """Return a message about a field of the wire with what a person typed in its place, and in place of other
-    fields whose names can't be plain words. A field in a field keeps its own name behind that."""
-    first, _, rest = field.partition(".")
-    name = typed.get(_INDEX.sub("", field).rpartition(".")[2]) or (
-        f"{typed[first]}: {rest}" if first in typed else ""
-    )
-    if field and name and re.match(rf"{re.escape(field)}(?!\w)", message):
-        message = name + message[len(field) :]
-    for known in typed:
-        if "_" in known:
-            message = re.sub(rf"(?<![\w'\"./-]){known}(?![\w'\"])", typed[known], message)
-    return message
-
-
-_INDEX = re.compile(r"\[\d+\]$")
-
-
 def _explain_system(error: OSError) -> CliError:
     place = f"{error.filename}: " if error.filename else ""
     hint = "free some space on the disk" if error.errno in {errno.ENOSPC, errno.EDQUOT} else ""
@@ -117,32 +90,11 @@ _RPC_HINTS = {
 """Hints by error code, for errors whose message can't say what to run."""
 
 
-COMMANDS = {
-    "CreateSession": "foveal sessions create",
-    "GetContext": "foveal context",
-    "GetRequest": "foveal requests show",
-    "ListContexts": "foveal contexts",
-    "ListItems": "foveal items list",
-    "ListProjects": "foveal projects",
-    "ListRequests": "foveal requests list",
-    "ListSessions": "foveal sessions list",
-    "PutItem": "foveal items put",
-    "ResumeSession": "foveal sessions resume",
-    "SetToolMode": "foveal tools mode",
-}
-"""The commands for the methods that the daemon's advice names."""
-
-_METHODS = re.compile(rf"(?:[Cc]all )?\b({'|'.join(COMMANDS)})\b")
-_EXPERIENCE = re.compile(r"(?<![\w.'])(an? )?experience(s?)\b(?![.\w'])")
-"""The word of the wire for what people call a decision; in `experience.path` it names a setting."""
-
-
-def for_a_person(error: RpcError) -> tuple[str, str]:
-    """Return what is wrong, and what to run: the daemon's advice with commands in place of methods."""
+def message_of(error: RpcError) -> str:
+    """Return what is wrong, without the daemon's advice, which names methods; people call an experience a
+    decision."""
     advice = str((error.data or {}).get("advice", ""))
-    message = error.message.removesuffix(advice).rstrip(" ;.") if advice else error.message.rstrip(".")
-    message = _EXPERIENCE.sub(lambda word: f"{'a ' if word[1] else ''}decision{word[2]}", message)
-    return message, _METHODS.sub(lambda match: COMMANDS[match[1]], advice).rstrip(".")
+    return error.message.removesuffix(advice).rstrip(" ;.").replace("no experience ", "no decision ")
 
 
 @contextmanager
@@ -153,5 +105,4 @@ def hint_if_unknown(hint: str) -> Iterator[None]:
     except RpcError as error:
         if error.code != NOT_FOUND:
             raise
-        message, advice = for_a_person(error)
-        raise CliError(message, hint or advice, error.code) from error
+        raise CliError(message_of(error), hint, error.code) from error

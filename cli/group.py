@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection
+from inspect import cleandoc
 from typing import Any
 
 import click
@@ -15,16 +16,10 @@ from .options import HERE, SOCKET
 
 class Command(click.Command):
     """A command that also accepts --socket and --cwd after its name, and turns foreseeable errors into
-    `CliError`.
+    `CliError`. `argument_hint` is the hint for too many arguments."""
 
-    The help shows `examples`; `argument_hint` is the hint for too many arguments.
-    """
-
-    def __init__(
-        self, *args: Any, examples: Sequence[str] = (), argument_hint: str = "", **extra: Any
-    ) -> None:
+    def __init__(self, *args: Any, argument_hint: str = "", **extra: Any) -> None:
         super().__init__(*args, **extra)
-        self.examples = examples
         self.argument_hint = argument_hint
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -37,11 +32,6 @@ class Command(click.Command):
             *filter(None, [self.get_help_option(ctx)]),
         ]
 
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples."""
-        write_examples(formatter, self.examples)
-        super().format_epilog(ctx, formatter)
-
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; errors that a person can fix become `CliError`."""
         try:
@@ -53,7 +43,7 @@ class Command(click.Command):
                 terminal.end_line()
             raise click.Abort from error
         except Exception as error:
-            explained = explain(error, typed_names(ctx))
+            explained = explain(error)
             if explained is None:
                 raise
             raise explained from error
@@ -80,9 +70,8 @@ class UnknownCommand(click.UsageError):
 class CommandGroup(click.Group):
     """A group of commands, as in `foveal items list`. Without a command it prints its help."""
 
-    def __init__(self, *args: Any, examples: Sequence[str] = (), **extra: Any) -> None:
+    def __init__(self, *args: Any, **extra: Any) -> None:
         super().__init__(*args, **{"no_args_is_help": False, "invoke_without_command": True, **extra})
-        self.examples = examples
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return --socket and --help."""
@@ -106,10 +95,6 @@ class CommandGroup(click.Group):
             terminal.say(ctx.get_help())
         return result
 
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples."""
-        write_examples(formatter, self.examples)
-
 
 def check_named(ctx: click.Context, args: list[str], known: Collection[str]) -> None:
     """Raise `UnknownCommand` for a first word that is no command; a shell that completes isn't told."""
@@ -117,40 +102,23 @@ def check_named(ctx: click.Context, args: list[str], known: Collection[str]) -> 
         raise UnknownCommand(args[0], ctx, known)
 
 
-FIELDS = {
-    "agent": ("agent_id", "agent_name"),
-    "cwd": ("path",),
-    "entries": ("items",),
-    "files": ("files_touched",),
-    "mode": ("include",),
-    "nodes": ("node_ids",),
-    "project": ("path", "cwd"),
-    "session": ("session_id",),
-    "session_ids": ("session_id",),
-    "why": ("rationale",),
-}
-"""The wire's fields of parameters that have another name."""
-
-
-def typed_names(context: click.Context) -> dict[str, str]:
-    """Return the names of the running command's options and arguments as a person types them, by the wire's
-    fields."""
-    names = {}
-    for parameter in context.command.get_params(context):
-        shown = max(parameter.opts, key=len) if isinstance(parameter, click.Option) else label_of(parameter)
-        name = parameter.name or ""
-        names.update(dict.fromkeys((name, *FIELDS.get(name, ())), shown))
-    return names
-
-
 def label_of(argument: click.Parameter) -> str:
     """Return the name of an argument as the help has it, without the marks for what may be left out."""
     return (argument.metavar or argument.name or "").strip("[].").upper()
 
 
-def write_examples(formatter: click.HelpFormatter, examples: Sequence[str]) -> None:
-    """Write command lines as a section of a help, each on a line of its own."""
-    if examples:
-        with formatter.section("Examples"):
-            for example in examples:
-                formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
+def help_of(documented: Any) -> str:
+    """Return a docstring as a help, whose indented paragraphs, such as examples, keep their lines."""
+    return cleandoc(documented.__doc__ or "").replace("\n\n    ", "\n\n\b\n    ")
+
+
+def group(
+    short: str, cls: type[CommandGroup] = CommandGroup, **extra: Any
+) -> Callable[[Callable[..., None]], CommandGroup]:
+    """Declare a group; its name is the first word of the function's, its help is the docstring."""
+
+    def declare(function: Callable[..., None]) -> CommandGroup:
+        name = function.__name__.partition("_")[0]
+        return cls(name, help=help_of(function), short_help=short, callback=function, **extra)
+
+    return declare

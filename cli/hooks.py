@@ -30,10 +30,9 @@ from ..ipc.version import __version__
 from . import terminal
 from .check import Check, to_text
 from .command import Remark, Run, command
-from .group import CommandGroup
+from .group import group
 from .hosts import (
     HOST_CHOICE,
-    HOST_NAMES,
     action_map,
     describe_change,
     explained,
@@ -47,25 +46,23 @@ from .options import CWD, DRY_RUN, YES, argument, flag
 from .terminal import styled
 from .text import clean, count, local_time, short_path
 
-EXAMPLES = (
-    "foveal hooks install claude-code           # shows what changes, and asks",
-    "foveal hooks install claude-code --plugin  # as a plugin, with a skill",
-    "foveal hooks install cursor --project      # for all who work on this project",
-    "foveal hooks check                         # does it all still work?",
-    "foveal hooks uninstall claude-code",
-)
 
+@group("Register foveal with agents and git.")
+def hooks_command() -> None:
+    """Register foveal with a host, so that its agents get context automatically.
 
-HELP = f"""Register foveal with a host, so that its agents get context automatically.
+    Hosts are agents, editors and git. Their settings files are edited in place: other registrations, comments
+    and formatting stay. A copy is kept beside each file.
 
-Hosts are {", ".join(HOST_NAMES[:-1])} and {HOST_NAMES[-1]}. Their settings files are edited
-in place: other registrations, comments and formatting stay. A copy is kept beside each file.
-"""
+    For example:
 
+        foveal hooks install claude-code           # shows what changes, and asks
+        foveal hooks install claude-code --plugin  # as a plugin, with a skill
+        foveal hooks install cursor --project      # for all who work on this project
+        foveal hooks check                         # does it all still work?
+        foveal hooks uninstall claude-code
+    """
 
-hooks_command = CommandGroup(
-    "hooks", help=HELP, short_help="Register foveal with agents and git.", examples=EXAMPLES
-)
 
 HOST = argument("host", "HOST", type=HOST_CHOICE)
 OF_LEVEL = (

@@ -69,9 +69,7 @@ def describe_change(change: Change) -> Iterator[str]:
     """Yield the unified diff of a change, coloured on a terminal."""
     path = short_path(change.target.path)
     before = "/dev/null" if change.found.data is None else path
-    after = "/dev/null" if change.after is None else path
-    old, new = _lines(change.found.data), _lines(change.after)
-    diff = list(difflib.unified_diff(old, new, before, after, lineterm=""))
+    diff = list(plain_diff(change, before, "/dev/null" if change.after is None else path))
     for number, line in enumerate(diff[:MAX_DIFF_LINES]):
         shown = clean_lines(line.rstrip("\r"))
         colour = _COLOURS.get(shown[:1])
@@ -89,14 +87,14 @@ def summarize(change: Change) -> str:
     return f"{verb} {short_path(change.target.path)}"
 
 
-def plain_diff(change: Change) -> Iterator[str]:
-    """Yield the unified diff of a change as it is."""
-    old, new = _lines(change.found.data), _lines(change.after)
-    yield from difflib.unified_diff(old, new, change.target.path, change.target.path, lineterm="")
-
-
-def _lines(data: bytes | None) -> list[str]:
-    return (data or b"").decode(errors="replace").split("\n") if data else []
+def plain_diff(change: Change, before: str = "", after: str = "") -> Iterator[str]:
+    """Yield the unified diff of a change as it is, of files with these names."""
+    old, new = (
+        data.decode(errors="replace").split("\n") if data else []
+        for data in (change.found.data, change.after)
+    )
+    path = change.target.path
+    yield from difflib.unified_diff(old, new, before or path, after or path, lineterm="")
 
 
 def lines_changed(change: Change) -> str:

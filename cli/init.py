@@ -43,13 +43,6 @@ FIRST_TOKENS = 1_500
 """Tokens of the first context: as many as a prompt brings to an agent at most."""
 
 
-INIT_EXAMPLES = (
-    "foveal init                                         # shows what it found, asks once",
-    'foveal init ~/src/shop --question "how do sessions expire?"',
-    "foveal init --host claude-code --yes                # without asking, as in a script",
-)
-
-
 @dataclass(slots=True)
 class FoundHost:
     """A host of this machine or one that was named: how it was found, and what registering it changes.
@@ -98,7 +91,6 @@ class FoundHost:
     flag("--diff", "Show each line that changes in settings files."),
     YES,
     DRY_RUN,
-    examples=INIT_EXAMPLES,
 )
 def init_command(run: Run) -> None:
     """Show which agents, editors and projects are here, ask once, and set foveal up for them.
@@ -106,6 +98,12 @@ def init_command(run: Run) -> None:
     Agents get foveal's hooks and its MCP server, PROJECT (default: this folder's) is indexed, and a first
     context is printed. Running it again changes nothing that is set up already; 'foveal uninstall' takes all
     of it out again.
+
+    For example:
+
+        foveal init                                         # shows what it found, asks once
+        foveal init ~/src/shop --question "how do sessions expire?"
+        foveal init --host claude-code --yes                # without asking, as in a script
     """
     if run.no_hosts and run.names:
         raise run.usage("--host and --no-hosts don't go together")

@@ -12,7 +12,7 @@ import click
 
 from .command import Remark, Reply, Run, command, degraded, show_command, warnings
 from .errors import CliError
-from .group import CommandGroup
+from .group import group
 from .options import CWD, argument, choice, number, option, score
 from .settings import absolute
 from .table import Column, table, words
@@ -29,14 +29,6 @@ NAME_CHARACTERS = 60
 
 TEXT_MAX_BYTES = 262_144
 """Maximum bytes of an item's text, the same as the daemon's."""
-
-
-EXAMPLES = (
-    "foveal items list --type rule",
-    "foveal items put rule sql --include agent --text 'Never build SQL from strings.'",
-    "foveal items put reference api --include manual --file docs/api.md",
-    'foveal items search "add an index to the orders table"',
-)
 
 
 ITEM = (
@@ -108,16 +100,21 @@ USAGE = (
     Column("LAST", "last_day"),
 )
 
-items_command = CommandGroup(
-    "items",
-    help="""List and change what an agent can be given in a project: rules, references and tools.
+
+@group("Rules, references and tools of a project.")
+def items_command() -> None:
+    """List and change what an agent can be given in a project: rules, references and tools.
 
     An item is in every session of the project (always), found by its meaning for a message (agent), there
     when a file that matches is touched (glob), or only added by hand (manual).
-    """,
-    short_help="Rules, references and tools of a project.",
-    examples=EXAMPLES,
-)
+
+    For example:
+
+        foveal items list --type rule
+        foveal items put rule sql --include agent --text 'Never build SQL from strings.'
+        foveal items put reference api --include manual --file docs/api.md
+        foveal items search "add an index to the orders table"
+    """
 
 
 @command(
@@ -255,16 +252,13 @@ def usage(reply: Reply, run: Run) -> Iterator[str]:
 
 def _text(text: str | None, file: str | None) -> str | None:
     """Return what an item says, from the command line, the standard input or a file. Raises `CliError`."""
-    if text == "-":
-        return read_text("text")
     if file is None:
-        return text
-    with open(file, "rb") as opened:
-        data = opened.read(TEXT_MAX_BYTES + 1)
-    if len(data) > TEXT_MAX_BYTES:
+        return read_text("text") if text == "-" else text
+    if os.path.getsize(file) > TEXT_MAX_BYTES:
         raise CliError(f"{file} is larger than {TEXT_MAX_BYTES:,} bytes", "shorten the file")
     try:
-        return data.decode("utf-8")
+        with open(file, encoding="utf-8", newline="") as opened:
+            return opened.read()
     except UnicodeDecodeError as error:
         raise CliError(f"{file} is no UTF-8 text: {error.reason} at byte {error.start:,}") from error
 

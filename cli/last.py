@@ -35,22 +35,21 @@ LAST = "last"
 LAYERS = {"anchor": "always", "focus": "focus", "horizon": "map"}
 
 
-LAST_EXAMPLES = (
-    "foveal last",
-    "foveal last --all            # of all projects",
-    "foveal last --text           # the exact text",
-)
-
-
 @command(
     "Show what was sent last, and why.",
     flag("--text", "Print exactly the text that was sent."),
     *ALL,
-    examples=LAST_EXAMPLES,
 )
 def last_command(run: Run) -> None:
     """Show the context that an agent of this project got last: a verdict, what was in it, what it cost, which
-    of it was used, and what came near but wasn't sent."""
+    of it was used, and what came near but wasn't sent.
+
+    For example:
+
+        foveal last
+        foveal last --all            # of all projects
+        foveal last --text           # the exact text
+    """
     sent = last_context(run, None if run.everywhere else run.folder)
     if run.text and not run.as_json:
         print_sent(run, sent["context_id"], "foveal last shows what it consisted of")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import codecs
 import os
 import time
+from collections import deque
 from collections.abc import Iterator
+from glob import escape, glob
 
 from ..ipc.paths import log_file, state_folder
 from . import terminal
@@ -45,41 +47,18 @@ def logs_command(run: Run) -> None:
 
 def tail(path: str, count: int, end: int) -> list[str]:
     """Return the last lines of a log across its rotated files; the newest file is read up to `end`."""
-    pieces: list[list[bytes]] = []
-    for file in reversed(log_files(path)):
-        if count <= 0:
-            break
-        pieces.append(last_lines(file, count, end if file == path else os.path.getsize(file)))
-        count -= len(pieces[-1])
-    return [line.decode("utf-8", "replace") for piece in reversed(pieces) for line in piece]
+    lines: deque[bytes] = deque(maxlen=count)
+    for file in log_files(path):
+        with open(file, "rb") as opened:
+            lines.extend(opened.read(end if file == path else -1).splitlines())
+    return [line.decode("utf-8", "replace") for line in lines]
 
 
 def log_files(path: str) -> list[str]:
     """Return the files of a log that exist, the oldest first: rotated ones end in a number."""
-    numbers = []
-    folder, name = os.path.split(path)
-    try:
-        names = os.listdir(folder)
-    except FileNotFoundError:
-        return []
-    for other in names:
-        ending = other.removeprefix(f"{name}.")
-        if ending != other and ending.isdecimal():
-            numbers.append(int(ending))
-    found = [f"{path}.{number}" for number in sorted(numbers, reverse=True)]
-    return [*found, path] if name in names else found
-
-
-def last_lines(path: str, count: int, end: int) -> list[bytes]:
-    """Return at most `count` of the last lines before the position `end`, reading no more than them."""
-    with open(path, "rb") as file:
-        found = b""
-        while end > 0 and found.count(b"\n") <= count:
-            step = min(BLOCK_BYTES, end)
-            end -= step
-            file.seek(end)
-            found = file.read(step) + found
-    return found.splitlines()[-count:] if count > 0 else []
+    rotated = (file.rpartition(".")[2] for file in glob(f"{escape(path)}.*"))
+    numbers = sorted((int(number) for number in rotated if number.isdecimal()), reverse=True)
+    return [*(f"{path}.{number}" for number in numbers), *([path] if os.path.exists(path) else [])]
 
 
 def follow_log(path: str, position: int = 0) -> Iterator[str]:

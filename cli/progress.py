@@ -1,30 +1,23 @@
-"""Waiting for an index: the progress bar, the spinner, and the events of the daemon that move them."""
+"""Waiting for an index: the progress bar, and the events of the daemon that move them."""
 
 from __future__ import annotations
 
 import os
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import Event, Thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from ..ipc.client import Client
-from ..ipc.paths import PathError, find_socket
 from . import terminal
 from .connection import CALL_TIMEOUT_S
 from .embedding import other_reasons
 from .errors import CliError
-from .settings import Settings, is_inside
+from .settings import is_inside
 from .text import clean, count, end_of_path, short_path
 
 LOOK_S = 1.0
 """Seconds without an event before the state is asked for, because events may be lost."""
-
-PATIENCE_S = 0.4
-"""Seconds before a request gets a spinner; for a shorter one it would only flicker."""
 
 ENDED = frozenset({"ready", "degraded"})
 
@@ -107,22 +100,6 @@ def project_status(client: Client, root: str) -> dict[str, Any]:
     raise CliError(f"{root} was closed while it was being indexed", f"foveal open {root}")
 
 
-@contextmanager
-def spinner(settings: Settings, cwd: str) -> Iterator[None]:
-    """Show on a terminal what the daemon is indexing, if the body of the `with` takes long."""
-    if not terminal.is_terminal(sys.stderr):
-        yield
-        return
-    done = Event()
-    thread = Thread(target=_spin, args=(settings, os.path.realpath(cwd), done), daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join(LOOK_S)
-
-
 def _wait(client: Client, method: str, params: dict[str, Any]) -> tuple[str, str]:
     started = time.monotonic()
     call(client, "Subscribe", topics=["index.progress"])
@@ -161,22 +138,6 @@ def _show(bar: Bar, project: dict[str, Any]) -> None:
         None if project["state"] == "scanning" else files,
         path=project["root"],
     )
-
-
-def _spin(settings: Settings, cwd: str, done: Event) -> None:
-    """Show the progress of the project that `cwd` belongs to until `done`; show nothing if it is unknown."""
-    if done.wait(PATIENCE_S):
-        return
-    try:
-        path = find_socket(settings.socket, settings.environ).path
-        with Client.connect(path, LOOK_S) as client, Bar("indexing") as bar:
-            while not done.is_set():
-                for project in call(client, "ListProjects")["projects"]:
-                    if is_inside(cwd, project["root"]):
-                        _show(bar, project)
-                done.wait(0.1)
-    except (OSError, PathError, CliError):
-        return  # the request itself meets the same error and says so
 
 
 if TYPE_CHECKING:

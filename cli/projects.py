@@ -84,22 +84,21 @@ def reindex_command(run: Run) -> None:
     run.show(next((project for project in projects if project["root"] == root), None), [line])
 
 
-FORGET_EXAMPLES = (
-    "foveal forget               # shows what goes of this project, and asks",
-    "foveal forget ~/old/shop --dry-run",
-)
-
-
 @command(
     "Delete all that foveal knows of a project.",
     argument("project", required=False, type=FOLDER),
     YES,
     DRY_RUN,
-    examples=FORGET_EXAMPLES,
 )
 def forget_command(run: Run) -> None:
     """Show what foveal knows of PROJECT (default: this folder's), ask, and delete it for good: its index,
-    sessions, requests, contexts, and decisions. The project's own files stay as they are."""
+    sessions, requests, contexts, and decisions. The project's own files stay as they are.
+
+    For example:
+
+        foveal forget               # shows what goes of this project, and asks
+        foveal forget ~/old/shop --dry-run
+    """
     asks = not (run.yes or run.dry_run)
     run.check_can_ask(asks=asks)
     path = current_folder() if run.project is None else os.path.normpath(absolute(run.project))

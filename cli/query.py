@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterator
 
 import click
 
 from . import terminal
-from .command import Reply, Run, command
+from .command import Reply, Run, command, given
 from .connection import CALL_TIMEOUT_S, connect
-from .context import FRESH, call_with_spinner
-from .highlight import highlight, question_words
+from .context import FRESH
+from .highlight import highlight
 from .options import CWD, QUIET, argument, choice, number, option, score, time_option
 from .progress import wait_until_known
 from .settings import current_folder, seen_from
@@ -47,16 +46,6 @@ AGENT_PLACES = 4
 """Maximum places for an agent if none is clearly the best."""
 
 
-EXAMPLES = (
-    'foveal query "how do sessions expire?"',
-    'foveal query "what calls Session.login?"',
-    'foveal query "who imports src/auth.py?"',
-    "foveal query SessionStore --kind class --path src",
-    'foveal query "retry with a pause" --language go --since 2w --limit 3',
-    "make test 2>&1 | foveal query -",
-)
-
-
 @command(
     "Find the code that answers a question.",
     argument("query", "[QUESTION]", required=False),
@@ -82,7 +71,6 @@ EXAMPLES = (
     FRESH,
     option("--scope scope_id", "ID", "Prefer files in the focus of this scope."),
     QUIET,
-    examples=EXAMPLES,
     argument_hint='put the question into quotes: foveal query "how do sessions expire?"',
 )
 def query_command(run: Run) -> None:
@@ -94,6 +82,15 @@ def query_command(run: Run) -> None:
 
     Not on a terminal, as for an agent, one place that is clearly the best comes whole, with the values of
     constants that it names and the heads of what it calls; else up to four places. A --limit gives the list.
+
+    For example:
+
+        foveal query "how do sessions expire?"
+        foveal query "what calls Session.login?"
+        foveal query "who imports src/auth.py?"
+        foveal query SessionStore --kind class --path src
+        foveal query "retry with a pause" --language go --since 2w --limit 3
+        make test 2>&1 | foveal query -
     """
     if run.query is None and run.relation not in OF_ALL:
         raise click.MissingParameter(ctx=run.context, param_hint="'QUESTION'", param_type="argument")
@@ -105,12 +102,12 @@ def query_command(run: Run) -> None:
         "for_agent": for_agent,
         "path_prefix": None if run.path_prefix is None else _prefix(run),
     }
-    if run.scope_id is None and run.fresh != "no":
-        with connect(run.settings) as client:
+    with connect(run.settings) as client:
+        if run.scope_id is None and run.fresh != "no":
             wait_until_known(client, run.folder, INDEX_WAIT_S)
-    reply = call_with_spinner(run, "Query", params, CALL_TIMEOUT_S)
+        reply = client.call("Query", given(params), CALL_TIMEOUT_S)
     describe = describe_for_agent if for_agent else describe_results
-    run.show(reply, describe(reply, text, os.path.realpath(current_folder())))
+    run.show(reply, describe(reply, os.path.realpath(current_folder())))
     if not run.as_json and not run.quiet:
         terminal.flush()
         for remark in remarks(reply):
@@ -149,12 +146,11 @@ def _prefix(run: Run) -> str:
     return os.path.join(found, "") if is_folder else found
 
 
-def describe_results(reply: Reply, question: str, folder: str) -> Iterator[str]:
+def describe_results(reply: Reply, folder: str) -> Iterator[str]:
     """Yield the lines about the results of a reply, best first, paths as seen from a folder."""
     if are_references(reply):
-        yield from describe_references(reply, question, folder)
+        yield from describe_references(reply, folder)
         return
-    words = question_words(question) if terminal.use_colour(sys.stdout, os.environ) else None
     for rank, result in enumerate(reply["results"], 1):
         if rank > 1:
             yield ""
@@ -163,18 +159,18 @@ def describe_results(reply: Reply, question: str, folder: str) -> Iterator[str]:
         reasons = _reasons(result)
         if reasons:
             yield INDENT + styled(clean(reasons), dim=True)
-        yield from _snippet(result, words)
+        yield from _snippet(result)
         if result.get("more"):
             others = ", ".join(_other(place, result) for place in result["more"])
             yield INDENT + styled(clean(f"also {others}"), dim=True)
 
 
-def describe_for_agent(reply: Reply, question: str, folder: str) -> Iterator[str]:
+def describe_for_agent(reply: Reply, folder: str) -> Iterator[str]:
     """Yield the lines about the results of a reply for an agent: one place whole with what it needs, or the
     lines that match of a few, without ranks and scores."""
     results = reply["results"]
     if are_references(reply) and not results[0].get("definition"):
-        yield from describe_references(reply, question, folder)
+        yield from describe_references(reply, folder)
         return
     for position, result in enumerate(results):
         if position:
@@ -190,7 +186,7 @@ def describe_for_agent(reply: Reply, question: str, folder: str) -> Iterator[str
                 yield f"{INDENT}… up to line {result['end_line']}"
             yield from _needs(result, reply["project"], folder)
         else:
-            yield from _snippet(result, None)
+            yield from _snippet(result)
 
 
 def _needs(result: Reply, project: str, folder: str) -> Iterator[str]:
@@ -235,13 +231,13 @@ def _reasons(result: Reply) -> str:
     return "; ".join(filter(None, found))
 
 
-def _snippet(result: Reply, words: re.Pattern[str] | None) -> Iterator[str]:
+def _snippet(result: Reply) -> Iterator[str]:
     """Yield the lines of a snippet with their numbers, as grep does: `:` marks the most relevant line."""
     coloured = terminal.use_colour(sys.stdout, os.environ)
     text = result["snippet"].replace("\r\n", "\n")
     if coloured or terminal.is_terminal(sys.stdout):
         text = clean_lines(text)
-    lines = highlight(text, result["language"], words) if coloured else text.split("\n")
+    lines = highlight(text, result["path"]) if coloured else text.split("\n")
     first = result["snippet_line"]
     width = len(str(first + len(lines) - 1))
     for at, line in enumerate(lines, first):
@@ -275,7 +271,7 @@ def are_references(reply: Reply) -> bool:
     return bool(reply["results"]) and all(result.get("certainty") for result in reply["results"])
 
 
-def describe_references(reply: Reply, question: str, folder: str) -> Iterator[str]:
+def describe_references(reply: Reply, folder: str) -> Iterator[str]:
     """Yield a line for each result: path and line, the symbol, the code, and how sure it is if it isn't."""
     rows = [
         (
@@ -292,7 +288,7 @@ def describe_references(reply: Reply, question: str, folder: str) -> Iterator[st
         parts = [
             shown + " " * (widths[0] - len(place)),
             styled(symbol, bold=True) + " " * (widths[1] - len(symbol)),
-            _code(result, question, coloured=coloured),
+            _code(result, coloured=coloured),
         ]
         notes = _notes(result)
         if notes:
@@ -300,13 +296,13 @@ def describe_references(reply: Reply, question: str, folder: str) -> Iterator[st
         yield "  ".join(parts).rstrip()
 
 
-def _code(result: Reply, question: str, *, coloured: bool) -> str:
+def _code(result: Reply, *, coloured: bool) -> str:
     """Return the line of the reference, without what stands before it."""
     lines = result["snippet"].replace("\r\n", "\n").split("\n")
     at = result["line"] - result["snippet_line"]
     line = lines[at].strip() if 0 <= at < len(lines) else ""
     line = clean(f"{line[:CODE_MAX]}…" if len(line) > CODE_MAX else line)
-    return highlight(line, result["language"], question_words(question))[0] if coloured and line else line
+    return highlight(line, result["path"])[0] if coloured and line else line
 
 
 def _notes(result: Reply) -> str:

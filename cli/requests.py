@@ -14,7 +14,7 @@ from . import terminal
 from .command import Remark, Reply, Run, command, given, list_command
 from .connection import connect
 from .errors import CliError, hint_if_unknown
-from .group import CommandGroup
+from .group import group
 from .items import item_label
 from .last import LAST, sent_contexts
 from .options import CWD, SINCE, UNTIL, argument, flag, limit
@@ -25,19 +25,7 @@ from .text import clean, count, end_of_path, local_time, size
 LIST_LIMIT = 1_000
 CONTEXTS_SEARCHED = 100
 
-SESSIONS_SEARCHED = 20
-"""Sessions that are asked for their last request, the most recently active first."""
-
 SESSIONS = "foveal sessions list"
-
-
-EXAMPLES = (
-    "foveal requests show                  # the last one of this project",
-    "foveal requests show --sent > context.md",
-    "foveal requests list s-1",
-    "foveal requests show s-1 req_0123456789abcdef",
-    "foveal requests export > requests.jsonl",
-)
 
 
 COLUMNS = (
@@ -54,12 +42,19 @@ COLUMNS = (
     words("REMARK", lambda request: ", ".join(_remarks(request))),
 )
 
-requests_command = CommandGroup(
-    "requests",
-    help="Look at the requests of a session: which items each message got, why, and what exactly was sent.",
-    short_help="What each message was answered with.",
-    examples=EXAMPLES,
-)
+
+@group("What each message was answered with.")
+def requests_command() -> None:
+    """Look at the requests of a session: which items each message got, why, and what exactly was sent.
+
+    For example:
+
+        foveal requests show                  # the last one of this project
+        foveal requests show --sent > context.md
+        foveal requests list s-1
+        foveal requests show s-1 req_0123456789abcdef
+        foveal requests export > requests.jsonl
+    """
 
 
 def _session(run: Run) -> dict[str, str]:
@@ -161,18 +156,11 @@ def _last_request(run: Run) -> tuple[str, str]:
     for context in islice(sent_contexts(run, run.folder), CONTEXTS_SEARCHED):
         if context.get("request_id"):
             return context["session_id"], context["request_id"]
-    sessions = run.ask("ListSessions", cwd=run.folder)["sessions"]
-    latest: list[tuple[str, str, str]] = []
-    for session in sessions[:SESSIONS_SEARCHED]:
-        found = run.ask("ListRequests", session_id=session["session_id"], limit=1)["requests"]
-        latest += [(request["at"], session["session_id"], request["request_id"]) for request in found]
-    if not latest:
-        raise CliError(
-            "no session of this project has a request yet",
-            "foveal last shows what was sent last, in a session or not",
-            NOT_FOUND,
-        )
-    return max(latest)[1:]
+    raise CliError(
+        "no session of this project has a request yet",
+        "foveal last shows what was sent last, in a session or not",
+        NOT_FOUND,
+    )
 
 
 def _last_of(run: Run, session_id: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from .command import Remark, Reply, Run, list_command, show_command, warnings
-from .group import CommandGroup
+from .group import group
 from .items import ITEM, item_label, key_of
 from .options import ALL, CWD, argument, flag, option
 from .settings import absolute
@@ -18,15 +18,6 @@ from .terminal import styled
 from .text import clean, clean_lines, local_time, short_path
 
 PRESETS = ("aggressive", "normal", "conservative", "off")
-
-
-EXAMPLES = (
-    "foveal sessions list",
-    'foveal sessions create --name "payment bug" --selection aggressive',
-    "foveal sessions add s-1 tool search --server github",
-    "foveal sessions context s-1 files src/auth.py src/tokens.py",
-    "foveal sessions resume s-1",
-)
 
 
 LABEL_WIDTH = 15
@@ -56,16 +47,22 @@ SESSION = argument("session_id")
 SELECTION = "--selection"
 NAME = option("--name", "TEXT", "What a person calls it.")
 
-sessions_command = CommandGroup(
-    "sessions",
-    help="""List and change sessions: the conversations of agents in a project.
+
+@group("Conversations and what is always in them.")
+def sessions_command() -> None:
+    """List and change sessions: the conversations of agents in a project.
 
     A session holds the items that are always in it, what it is about, and its context sets: the files,
     applet, endpoints and ports that matter to it, which are put before the agent when it resumes.
-    """,
-    short_help="Conversations and what is always in them.",
-    examples=EXAMPLES,
-)
+
+    For example:
+
+        foveal sessions list
+        foveal sessions create --name "payment bug" --selection aggressive
+        foveal sessions add s-1 tool search --server github
+        foveal sessions context s-1 files src/auth.py src/tokens.py
+        foveal sessions resume s-1
+    """
 
 
 @list_command(

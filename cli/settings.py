@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -49,9 +50,6 @@ def absolute(path: str) -> str:
     return path if os.path.isabs(path) else os.path.join(current_folder(), path)
 
 
-GLOB_CHARACTERS = frozenset("*?[{")
-
-
 def locate(given: str, folders: Sequence[str]) -> str:
     """Return a path, glob or node id (`path#symbol`) as the daemon takes it.
 
@@ -67,21 +65,12 @@ def locate(given: str, folders: Sequence[str]) -> str:
         for folder in folders:
             if part and os.path.lexists(os.path.join(folder, part)):
                 return os.path.join(folder, given)
-    fixed = _before_wildcard(given)
-    if fixed is not None:
+    if wildcard := re.search(r"[*?\[{]", given):
+        fixed = given[: wildcard.start()].rpartition("/")[0]
         for folder in folders:
             if os.path.isdir(os.path.join(folder, fixed)):
                 return os.path.join(folder, given)
     return given
-
-
-def _before_wildcard(given: str) -> str | None:
-    """Return the folders of a glob above its first wildcard; None for what is no glob."""
-    parts = given.split("/")
-    for position, part in enumerate(parts):
-        if not GLOB_CHARACTERS.isdisjoint(part):
-            return "/".join(parts[:position])
-    return None
 
 
 def is_inside(folder: str, root: str) -> bool:

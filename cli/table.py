@@ -101,15 +101,8 @@ def _fitted(
         for column in flexible
         if column in fitted
     }
-    while (over := _total(fitted) - most) > 0:
-        givers = [column for column in kept if fitted[column] > kept[column]]
-        if not givers:
-            break
-        widest = max(givers, key=lambda column: fitted[column])
-        others = [fitted[column] for column in givers if column != widest]
-        # Down to the next wide one at a stroke, then one by one.
-        step = max(fitted[widest] - max(others, default=0), 1)
-        fitted[widest] -= min(step, over, fitted[widest] - kept[widest])
+    while _total(fitted) > most and (givers := [one for one in kept if fitted[one] > kept[one]]):
+        fitted[max(givers, key=fitted.__getitem__)] -= 1
     return fitted
 
 

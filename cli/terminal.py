@@ -6,14 +6,15 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any
 
 import click
 
 from ..ipc.protocol import MAX_FRAME_BYTES
-from .errors import CliError, OutputClosed, OutputFailed
+from .errors import CliError, OutputFailed
 from .text import clean, clean_lines
 
 NARROW = 8
@@ -57,16 +58,10 @@ def use_colour(stream: IO[str] | None, environ: Mapping[str, str]) -> bool:
 
 
 def write(text: str) -> None:
-    """Write text to the standard output as it is.
-
-    Raises `OutputClosed` when nobody reads it any more, `OutputFailed` when it can't be written.
-    """
-    if sys.stdout is None:
-        return
-    try:
-        sys.stdout.write(text)
-    except OSError as error:
-        raise _output_error(error) from error
+    """Write text to the standard output as it is. Raises `OutputFailed`."""
+    if sys.stdout is not None:
+        with _writing():
+            sys.stdout.write(text)
 
 
 def say(text: str = "") -> None:
@@ -76,12 +71,9 @@ def say(text: str = "") -> None:
 
 def flush() -> None:
     """Hand over what was written; raises as `write` does."""
-    if sys.stdout is None:
-        return
-    try:
-        sys.stdout.flush()
-    except OSError as error:
-        raise _output_error(error) from error
+    if sys.stdout is not None:
+        with _writing():
+            sys.stdout.flush()
 
 
 def drop_output() -> None:
@@ -172,28 +164,26 @@ def read_text(what: str) -> str:
     return data.decode("utf-8", "replace")
 
 
-def _output_error(error: OSError) -> Exception:
-    if isinstance(error, BrokenPipeError):
-        return OutputClosed()
-    return OutputFailed(f"the output can't be written: {error.strerror}")
+@contextmanager
+def _writing() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        closed = isinstance(error, BrokenPipeError)
+        raise OutputFailed("" if closed else f"the output can't be written: {error.strerror}") from error
 
 
 def _complain(text: str, **style: Any) -> None:
     if sys.stderr is None:
         return
     coloured = click.style(text, **style) if use_colour(sys.stderr, os.environ) else text
-    try:
+    with _writing():
         print(coloured, file=sys.stderr, flush=True)  # noqa: T201 - the one place that writes there
-    except BrokenPipeError as error:
-        raise OutputClosed from error
 
 
 def _complain_labelled(label: str, colour: str, text: str) -> None:
-    if sys.stderr is None:
-        return
-    shown = clean_lines(text)
-    if use_colour(sys.stderr, os.environ):
-        shown = f"{click.style(label, fg=colour, bold=True)}{click.style(':', bold=True)} {shown}"
+    if sys.stderr is not None and use_colour(sys.stderr, os.environ):
+        label, mark = click.style(label, fg=colour, bold=True), click.style(":", bold=True)
     else:
-        shown = f"{label}: {shown}"
-    _complain(shown)
+        mark = ":"
+    _complain(f"{label}{mark} {clean_lines(text)}")

@@ -18,7 +18,7 @@ from . import terminal
 from .command import Remark, Reply, Run, command, show_command
 from .connection import connect
 from .errors import CliError
-from .group import CommandGroup
+from .group import group
 from .options import CWD, argument, flag, option
 from .progress import Bar, call
 from .settings import absolute
@@ -50,24 +50,20 @@ LISTING_TIMEOUT_S = 600.0
 TOOL_MODES = ("always", "agent", "manual", "default")
 
 
-EXAMPLES = (
-    "foveal tools list",
-    "foveal tools approve .mcp.json          # shows what would run, and asks",
-    "foveal tools mode github agent          # found by what they do, not always there",
-    "foveal tools mode github always --tool search_code",
-)
-
-
-tools_command = CommandGroup(
-    "tools",
-    help="""List the tools of the MCP servers that are configured here, and set their modes.
+@group("Tools of MCP servers, and who may run.")
+def tools_command() -> None:
+    """List the tools of the MCP servers that are configured here, and set their modes.
 
     Servers are read from .mcp.json and the files of other hosts. To list a server's tools its command has to
     be run, so a file is approved once, as it is; when it changes it has to be approved again.
-    """,
-    short_help="Tools of MCP servers, and who may run.",
-    examples=EXAMPLES,
-)
+
+    For example:
+
+        foveal tools list
+        foveal tools approve .mcp.json          # shows what would run, and asks
+        foveal tools mode github agent          # found by what they do, not always there
+        foveal tools mode github always --tool search_code
+    """
 
 
 @command(

@@ -11,12 +11,6 @@ from .command import Reply, Run, command
 from .options import CWD, flag
 from .text import clean, count, short_path
 
-TRUST_EXAMPLES = (
-    "foveal trust                 # shows what would take effect, and asks",
-    "foveal trust --revoke",
-)
-
-
 EFFECTS = {
     "foveal.toml": "may name a file in the project that decisions are shared in",
     ".j2": "makes the prompts that are sent with a context",
@@ -31,13 +25,17 @@ SHOWN_CHARACTERS = 4_000
     flag("--yes -y", "Trust the files as they are without asking."),
     flag("--revoke", "Trust nothing of this project any more."),
     CWD,
-    examples=TRUST_EXAMPLES,
 )
 def trust_command(run: Run) -> None:
     """Show which files of this project need trust to take effect, and trust them as they are now.
 
     A cloned repository can only narrow what foveal does. Its templates and its pool of decisions take
     effect after you trusted these files. When a file changes you have to trust it again.
+
+    For example:
+
+        foveal trust                 # shows what would take effect, and asks
+        foveal trust --revoke
     """
     if run.yes and run.revoke:
         raise run.usage("--yes and --revoke don't go together")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -28,17 +27,10 @@ from .process import STOP_TIMEOUT_S, stop_daemon
 from .progress import call
 from .settings import is_inside
 from .terminal import styled
-from .text import clean, count, short_path, size
+from .text import clean, count, short_path
 
 DELETE_S = 5.0
 """Maximum seconds to delete the state folder while processes of the daemon are still ending."""
-
-
-UNINSTALL_EXAMPLES = (
-    "foveal uninstall             # shows what goes, and asks",
-    "foveal uninstall --dry-run",
-    "foveal uninstall --yes --state --purge   # everything, without asking",
-)
 
 
 @dataclass(slots=True)
@@ -55,30 +47,12 @@ class Registered:
     problem: str = ""
 
 
-@dataclass(slots=True)
-class Done:
-    """What an uninstall has done, and what it could not do."""
-
-    taken_out: bool = False
-    copies_left: list[str] = field(default_factory=list)
-    copies_deleted: list[str] = field(default_factory=list)
-    stopped_pid: int | None = None
-    state_deleted: bool = False
-    problems: list[str] = field(default_factory=list)
-
-    @property
-    def changed(self) -> bool:
-        """Whether anything is other than before."""
-        return self.taken_out or bool(self.copies_deleted) or self.state_deleted
-
-
 @command(
     "Take foveal out of this machine again.",
     flag("--state", "Delete the state folder too: indexes, sessions, decisions."),
     PURGE,
     YES,
     DRY_RUN,
-    examples=UNINSTALL_EXAMPLES,
 )
 def uninstall_command(run: Run) -> None:
     """Take out what 'foveal init' and 'foveal hooks install' registered, in your settings and in those of all
@@ -86,6 +60,12 @@ def uninstall_command(run: Run) -> None:
 
     The settings are as they were before, to the byte if nobody else changed them meanwhile. The state folder
     is deleted only with --state, or if you say so.
+
+    For example:
+
+        foveal uninstall             # shows what goes, and asks
+        foveal uninstall --dry-run
+        foveal uninstall --yes --state --purge   # everything, without asking
     """
     state = run.state
     asks = not (run.yes or run.dry_run)
@@ -107,46 +87,43 @@ def uninstall_command(run: Run) -> None:
         state = click.confirm(f"Also delete {_shown_state(folder)}?", default=False, err=True)
         if state:
             _check_state(folder, place.home)
-    done = Done(problems=[host.problem for host in found if host.problem])
+    done = _report(found, folder)
     if not run.dry_run:
         _take_out(run, found, program, done)
-        done.stopped_pid = stop_daemon(run.settings, STOP_TIMEOUT_S)
-        if done.stopped_pid is not None:
-            run.say(f"stopped the daemon{f' (pid {done.stopped_pid})' if done.stopped_pid else ''}")
+        done["stopped_pid"] = pid = stop_daemon(run.settings, STOP_TIMEOUT_S)
+        if pid is not None:
+            run.say(f"stopped the daemon{f' (pid {pid})' if pid else ''}")
         if state:
             _delete_state(run, folder, done)
-    run.show(_report(found, done, folder, dry_run=run.dry_run), _what_stays(run, folder, program, done))
-    if done.problems:
+    run.show(done, _what_stays(run, folder, program, done))
+    if done["problems"]:
         run.fail()
 
 
 def _question(found: Sequence[Registered], *, purge: bool) -> str:
     """Return what is asked before anything is changed, "" if there is nothing to change."""
     changes = [change for one in found for change in one.changes]
-    copies = {copy for one in found for copy in one.copies}
-    if changes:
-        return f"Take foveal out of {count(len(changes), 'file')}?"
-    if purge and copies:
-        what = "the kept copy" if len(copies) == 1 else f"{len(copies):,} kept copies"
-        return f"Delete {what} of earlier settings?"
-    return ""
+    copies = {copy for one in found for copy in one.copies} if purge and not changes else ()
+    if copies:
+        return f"Delete kept copies of earlier settings ({len(copies):,})?"
+    return f"Take foveal out of {count(len(changes), 'file')}?" if changes else ""
 
 
-def _report(found: Sequence[Registered], done: Done, folder: str, *, dry_run: bool) -> dict[str, Any]:
-    """Return what was done, or would be, for programs."""
+def _report(found: Sequence[Registered], folder: str) -> dict[str, Any]:
+    """Return what is to be done, for programs; what is done is put in."""
     return {
-        "changed": done.changed,
+        "changed": False,
         "changes": [
             {"host": one.host.name, "level": one.level, **action_map(change)}
             for one in found
             for change in one.changes
         ],
-        "problems": done.problems,
-        "copies_left": [copy for one in found for copy in one.copies] if dry_run else done.copies_left,
-        "copies_deleted": done.copies_deleted,
-        "stopped_pid": done.stopped_pid,
+        "problems": [one.problem for one in found if one.problem],
+        "copies_left": [copy for one in found for copy in one.copies],
+        "copies_deleted": [],
+        "stopped_pid": None,
         "state": folder,
-        "state_deleted": done.state_deleted,
+        "state_deleted": False,
     }
 
 
@@ -200,7 +177,7 @@ def _describe_registered(
         yield f"  delete {_shown_state(folder)}"
 
 
-def _take_out(run: Run, found: Sequence[Registered], program: str, done: Done) -> None:
+def _take_out(run: Run, found: Sequence[Registered], program: str, done: dict[str, Any]) -> None:
     """Apply the changes, host by host; one that can't be changed keeps no other from it. With --purge delete
     the copies of earlier settings too, else note them."""
     left: dict[str, None] = {}
@@ -212,19 +189,19 @@ def _take_out(run: Run, found: Sequence[Registered], program: str, done: Done) -
             copies = copies_left(files)
             if run.purge:
                 remove_copies(copies)
-                done.copies_deleted += copies
+                done["copies_deleted"] += copies
             else:
                 left.update(dict.fromkeys(copies))
         except (InstallError, OSError) as error:
-            done.problems.append(str(error))
+            done["problems"].append(str(error))
             run.say(f"  ✗ {clean(str(error))}")
             continue
-        done.taken_out = done.taken_out or bool(changes)
+        done["changed"] = done["changed"] or bool(changes or (run.purge and copies))
         for change in changes:
             run.say(f"done: {summarize(change)}")
         for copy in copies if run.purge else ():
             run.say(f"deleted: {short_path(copy)}")
-    done.copies_left = list(left)
+    done["copies_left"] = list(left)
 
 
 def _known_roots(run: Run) -> list[str]:
@@ -255,39 +232,33 @@ def _check_state(folder: str, home: str) -> None:
         )
 
 
-def _delete_state(run: Run, folder: str, done: Done) -> None:
+def _delete_state(run: Run, folder: str, done: dict[str, Any]) -> None:
     """Delete the state folder, if there is one."""
     deadline = time.monotonic() + DELETE_S
     while os.path.lexists(folder):
         try:
             shutil.rmtree(folder)
-            done.state_deleted = True
+            done["state_deleted"] = done["changed"] = True
         except OSError as error:  # a process of the daemon that is just ending wrote another file
             if time.monotonic() > deadline:
-                done.problems.append(f"{error.filename}: {error.strerror}")
-                run.say(f"  ✗ {clean(done.problems[-1])}")
+                done["problems"].append(f"{error.filename}: {error.strerror}")
+                run.say(f"  ✗ {clean(done['problems'][-1])}")
                 return
             time.sleep(0.1)
     shown = short_path(folder)
-    run.say(f"deleted: {shown}" if done.state_deleted else f"there is no state folder at {shown}")
+    run.say(f"deleted: {shown}" if done["state_deleted"] else f"there is no state folder at {shown}")
 
 
 def _shown_state(folder: str) -> str:
-    total = 0
-    for parent, _, names in os.walk(folder):
-        for name in names:
-            with contextlib.suppress(OSError):  # the daemon removed it meanwhile
-                total += os.lstat(os.path.join(parent, name)).st_size
-    what = "indexes, sessions, decisions, log"
-    return f"the state folder {short_path(folder)} ({size(total)}: {what})"
+    return f"the state folder {short_path(folder)} (indexes, sessions, decisions, log)"
 
 
-def _what_stays(run: Run, folder: str, program: str, done: Done) -> Iterator[str]:
+def _what_stays(run: Run, folder: str, program: str, done: dict[str, Any]) -> Iterator[str]:
     """Yield what is left, and what removes it."""
     if run.dry_run:
         yield "nothing was changed: --dry-run only shows it"
         return
-    for copy in done.copies_left:
+    for copy in done["copies_left"]:
         yield Remark(f"a copy of earlier settings is kept (--purge deletes it): {short_path(copy)}")
     if os.path.isdir(folder):
         yield Remark(f"kept: {short_path(folder)}; --state deletes it")

@@ -13,13 +13,6 @@ from .text import clean, count, end_of_path, share, short_path
 GROUPS = ("day", "project", "host", "session", "type")
 
 
-USAGE_EXAMPLES = (
-    "foveal usage                       # tokens of this project by day",
-    "foveal usage --all --by project",
-    "foveal usage --by type --since 2026-01-01 --json",
-)
-
-
 NEVER_USED_MAX = 10
 
 
@@ -30,13 +23,18 @@ NEVER_USED_MAX = 10
     SINCE,
     UNTIL,
     *ALL,
-    examples=USAGE_EXAMPLES,
 )
 def usage_command(reply: Reply, run: Run) -> Iterator[str]:
     """Show the tokens that contexts took, how many of the places they showed were used, what was never used,
     and what foveal saved.
 
     A place counts as used if the agent read, edited or named its file after it was shown.
+
+    For example:
+
+        foveal usage                       # tokens of this project by day
+        foveal usage --all --by project
+        foveal usage --by type --since 2026-01-01 --json
     """
     return describe_usage(reply, run.by)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -24,15 +23,12 @@ FIELDS: Final[Mapping[str, str]] = {
 }
 """The fields of a PATCH, with their names as parameters of UpdateSession; both names work."""
 
-SETS: Final = frozenset({"set_context", "union_context"})
-
-_EMPTY: Final = {"context": "{}", "selection": "{}", "set_context": "a set", "union_context": "a set"}
-
 SET_FIELDS: Final[Mapping[str, str]] = {"setName": "set_name", "items": "items"}
 
 
-class SessionsApi:
-    """The addresses `/api/sessions` and `/api/sessions/{id}`, for a bearer or a signed-in page."""
+class Api:
+    """The addresses `/api/sessions` and `/api/sessions/{id}`, for a bearer or a signed-in page, and
+    `POST /actions/{Method}`, with the method's parameters as a JSON object."""
 
     def __init__(self, link: DaemonLink) -> None:
         self._link = link
@@ -42,6 +38,7 @@ class SessionsApi:
         application.router.add_get("/api/sessions", self._list)
         application.router.add_get("/api/sessions/{session_id}", self._get)
         application.router.add_patch("/api/sessions/{session_id}", self._change)
+        application.router.add_post("/actions/{method}", self._act)
 
     async def _list(self, request: web.Request) -> web.Response:
         cwd = request.query.get("cwd")
@@ -56,46 +53,31 @@ class SessionsApi:
         session_id = request.match_info["session_id"]
         return _reply(await self._link.call("UpdateSession", {"session_id": session_id, **changes}))
 
+    async def _act(self, request: web.Request) -> web.Response:
+        method = request.match_info["method"]
+        if method not in METHODS:
+            raise RpcError(UNKNOWN_METHOD, f"pages can't call {method!r:.80}; use the socket or foveal")
+        return _reply(await self._link.call(method, await read_params(request)))
+
 
 def update_of(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters of UpdateSession for the body of a PATCH. Raises `RpcError` for an unknown
-    field, so that a misspelt change doesn't seem done."""
+    field, so that a misspelt change doesn't seem done, and for null, which the wire takes as not given."""
     changes = _renamed(body, FIELDS, "")
     if not changes:
         raise RpcError(INVALID_PARAMS, f"nothing to change: give one of {', '.join(FIELDS)}")
-    for name, value in changes.items():
-        if value is None:  # the wire takes it as not given
-            empty = _EMPTY.get(name, "an empty text")
-            wanted = f"{name} must not be null; to make it empty, give {empty}"
-            raise RpcError(INVALID_PARAMS, wanted, {"field": name})
-        if _has_surrogate(value):
-            raise RpcError(
-                INVALID_PARAMS, f"{name} has half of a character (a lone surrogate)", {"field": name}
-            )
-    for name in SETS & changes.keys():
-        if not isinstance(changes[name], dict):
-            wanted = f"{name} must be an object with setName and items"
-            raise RpcError(INVALID_PARAMS, wanted, {"field": name})
-        changes[name] = _renamed(changes[name], SET_FIELDS, f"{name}.")
+    for name in ("set_context", "union_context"):
+        if isinstance(changes.get(name), dict):
+            changes[name] = _renamed(changes[name], SET_FIELDS, f"{name}.")
     return changes
 
 
-def _has_surrogate(value: Any) -> bool:
-    """Whether a value contains a lone surrogate, which JSON can express and UTF-8 can't."""
-    return any("\ud800" <= sign <= "\udfff" for sign in json.dumps(value, ensure_ascii=False))
-
-
 def _renamed(given: Mapping[str, Any], names: Mapping[str, str], prefix: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
     for name, value in given.items():
-        known = names.get(name, name)
-        if known not in names.values():
-            message = f"there is no field {prefix + name!r:.80}; there are {', '.join(names)}"
+        if names.get(name, name) not in names.values() or value is None:
+            message = f"{prefix + name!r:.80} is null or no field; there are {', '.join(names)}"
             raise RpcError(INVALID_PARAMS, message, {"field": prefix + name})
-        if known in found:
-            raise RpcError(INVALID_PARAMS, f"{name!r:.80} is given twice", {"field": prefix + name})
-        found[known] = value
-    return found
+    return {names.get(name, name): value for name, value in given.items()}
 
 
 def _reply(value: Any) -> web.Response:
@@ -134,26 +116,6 @@ METHODS: Final = frozenset(
 )
 """The methods that pages may call to change something. Trust, ApproveToolServers and Shutdown are missing
 on purpose: a click is too little for them."""
-
-
-class Actions:
-    """The address `POST /actions/{Method}`, with the method's parameters as a JSON object."""
-
-    def __init__(self, link: DaemonLink) -> None:
-        self._link = link
-
-    def add_to(self, application: web.Application) -> None:
-        """Serve the address."""
-        application.router.add_post("/actions/{method}", self._serve)
-
-    async def _serve(self, request: web.Request) -> web.Response:
-        method = request.match_info["method"]
-        if method not in METHODS:
-            raise RpcError(UNKNOWN_METHOD, f"pages can't call {method!r:.80}; use the socket or foveal")
-        return web.Response(
-            body=to_json(await self._link.call(method, await read_params(request))),
-            content_type="application/json",
-        )
 
 
 NAMES: Final = 20

@@ -14,19 +14,31 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
 from aiohttp import web
 
 from ..hooks.http import HttpFace
 from ..hooks.upgrade import lsp_face, mcp_face
-from ..ipc.listener import raise_file_limit, read_peer_uid
-from .listener import HttpListener
+from ..ipc.listener import raise_file_limit
 
 log = logging.getLogger(__name__)
 
 IDLE_S = 15 * 60.0
 """Seconds without a request until the process ends, which frees 40 MB; a start takes 0.3 s."""
+
+LINE_BYTES = 192 * 1024
+"""Maximum bytes of an address and of a header. The longest search is shorter: a question, a place, a
+project's root and a language, where a letter may take nine bytes."""
+
+KEEPALIVE_S = 75.0
+"""Maximum seconds between two requests of a connection: an open connection keeps the process alive."""
+
+SHUTDOWN_S = 1.0
+"""Seconds for running requests to end, and as many again to be cancelled."""
+
+DRAIN_S = 0.05
+"""Seconds for a connection that was accepted in the last moment to send its request."""
 
 
 class WebProcess:
@@ -36,55 +48,44 @@ class WebProcess:
         self._idle_s = idle_s
         self._is_busy = is_busy
         self._last = 0.0
-        self._preparing = 0
-        self._listeners: list[HttpListener] = []
-        self._tasks: asyncio.TaskGroup | None = None
+        self._runners: list[web.AppRunner] = []
         self._stopping = asyncio.Event()
 
-    def add(
-        self,
-        application: web.Application,
-        listener: socket.socket,
-        *,
-        peer_uid: Callable[[socket.socket], int] = read_peer_uid,
-    ) -> None:
-        """Serve an application too, from now or from `run` on; the listening socket stays the caller's."""
+    async def add(self, application: web.Application, listener: socket.socket) -> None:
+        """Serve an application too; the listening socket stays the caller's, and with it what waits there."""
         application.middlewares.insert(0, self._note_request)
-        served = HttpListener(application, listener, on_connection=self._note_activity, peer_uid=peer_uid)
-        self._listeners.append(served)
-        if self._tasks is not None and not self._stopping.is_set():
+        runner = web.AppRunner(
+            application,
+            access_log=None,
+            shutdown_timeout=SHUTDOWN_S,
+            handler_cancellation=True,  # a client that disconnects ends its request or stream at once
+            keepalive_timeout=KEEPALIVE_S,
+            max_line_size=LINE_BYTES,
+            max_field_size=LINE_BYTES,
+        )
+        self._runners.append(runner)
+        await runner.setup()
+        if not self._stopping.is_set():
             self._note_activity()
-            self._tasks.create_task(served.run())
-
-    @contextlib.contextmanager
-    def preparing(self) -> Iterator[None]:
-        """Don't count as idle while something is prepared for a waiting client."""
-        self._preparing += 1
-        try:
-            yield
-        finally:
-            self._preparing -= 1
-            self._note_activity()
+            await web.SockSite(runner, listener.dup()).start()
 
     async def run(self) -> None:
         """Serve until `stop`, then let running requests end."""
+        self._note_activity()
+        idle = asyncio.create_task(self._stop_when_idle())
         try:
-            async with asyncio.TaskGroup() as tasks:
-                self._tasks = tasks
-                self._note_activity()
-                for listener in self._listeners:
-                    tasks.create_task(listener.run())
-                idle = tasks.create_task(self._stop_when_idle())
-                await self._stopping.wait()
-                idle.cancel()
+            await self._stopping.wait()
         finally:
             self.stop()
+            idle.cancel()
+            for site in [site for runner in self._runners for site in runner.sites]:
+                await site.stop()
+            await asyncio.sleep(DRAIN_S)
+            await asyncio.gather(*[runner.cleanup() for runner in self._runners])
 
     def stop(self) -> None:
-        """Accept nothing more, from this moment, and make `run` end; a second time changes nothing."""
+        """Accept nothing more and make `run` end; a second time changes nothing."""
         self._stopping.set()
-        for listener in self._listeners:
-            listener.stop()
 
     @web.middleware
     async def _note_request(
@@ -106,7 +107,7 @@ class WebProcess:
         self.stop()
 
     def _idle_left_s(self) -> float:
-        if self._preparing or self._is_busy() or any(listener.is_busy for listener in self._listeners):
+        if self._is_busy() or any(runner.server and runner.server.connections for runner in self._runners):
             return self._idle_s
         return self._last + self._idle_s - asyncio.get_running_loop().time()
 
@@ -132,18 +133,14 @@ async def _take(
     control: socket.socket, faces: WebProcess, application: web.Application, daemon_socket: str
 ) -> None:
     """Serve each listening socket that the daemon sends, and stop with the daemon."""
-    with contextlib.ExitStack() as taken:
-        async with contextlib.aclosing(lent_listeners(control)) as listeners:
-            async for listener in listeners:
-                taken.enter_context(listener)
-                if listener.family == socket.AF_UNIX:
-                    faces.add(application, listener)
-                    continue
-                with faces.preparing():
-                    site = await _site(daemon_socket, listener.getsockname()[1])
-                if site is not None:
-                    faces.add(site, listener)
-        faces.stop()  # and then the sockets are closed: the next daemon is to have the same port
+    async with contextlib.aclosing(lent_listeners(control)) as listeners:
+        async for listener in listeners:
+            with listener:
+                is_own = listener.family == socket.AF_UNIX
+                served = application if is_own else await _site(daemon_socket, listener.getsockname()[1])
+                if served is not None:
+                    await faces.add(served, listener)
+    faces.stop()
 
 
 async def _site(daemon_socket: str, port: int) -> web.Application | None:

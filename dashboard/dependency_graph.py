@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 NODE_WIDTH: Final = 232.0
 NODE_HEIGHT: Final = 40.0
@@ -54,7 +54,8 @@ class DependencyGraph:
         for number, column in enumerate(self.columns):
             parts.append(
                 Markup('<text class="column" x="{:.0f}" y="20">{}</text>').format(
-                    MARGIN + number * COLUMN, _title(column)
+                    MARGIN + number * COLUMN,
+                    f"{column.title} ({column.hidden} more)" if column.hidden else column.title,
                 )
             )
         parts += [_node(path, place, path == self.middle, address(path)) for path, place in places.items()]
@@ -95,39 +96,20 @@ def arranged(
     )
 
 
-def _title(column: Column) -> str:
-    return f"{column.title} ({column.hidden} more)" if column.hidden else column.title
-
-
 def _node(path: str, place: tuple[float, float], is_middle: bool, address: str) -> Markup:
     folder, _, name = path.rpartition("/")
-    x, y = place
+    if len(folder) > NAME_LENGTH:
+        folder = f"…{folder[1 - NAME_LENGTH :]}"
+    if len(name) > NAME_LENGTH:
+        name = f"{name[: NAME_LENGTH - 1]}…"
+    mark = Markup(' aria-current="true"') if is_middle else ""
     return Markup(
-        '<a class="node{}" href="{}" data-stop=""{}><title>{}</title>'
-        '<rect x="{:.0f}" y="{:.0f}" width="{:.0f}" height="{:.0f}" rx="6"/>'
-        '<text class="folder" x="{:.0f}" y="{:.0f}">{}</text><text x="{:.0f}" y="{:.0f}">{}</text></a>'
+        '<a class="node{}" href="{}" data-stop=""{}><title>{}</title><g transform="translate({:.0f},{:.0f})">'
+        '<rect width="{:.0f}" height="{:.0f}" rx="6"/><text class="folder" x="10" y="15">{}</text>'
+        '<text x="10" y="31">{}</text></g></a>'
     ).format(
-        " middle" if is_middle else "",
-        address,
-        Markup(' aria-current="true"') if is_middle else "",
-        path,
-        x,
-        y,
-        NODE_WIDTH,
-        NODE_HEIGHT,
-        x + 10,
-        y + 15,
-        _shortened(folder, from_left=True),
-        x + 10,
-        y + 31,
-        _shortened(name),
+        " middle" if is_middle else "", address, mark, path, *place, NODE_WIDTH, NODE_HEIGHT, folder, name
     )
-
-
-def _shortened(text: str, *, from_left: bool = False) -> Markup:
-    if len(text) > NAME_LENGTH:
-        text = "…" + text[1 - NAME_LENGTH :] if from_left else text[: NAME_LENGTH - 1] + "…"
-    return escape(text)
 
 
 def _edge(start: tuple[float, float], end: tuple[float, float], is_own: bool) -> Markup:
@@ -135,16 +117,14 @@ def _edge(start: tuple[float, float], end: tuple[float, float], is_own: bool) ->
 
     `is_own` marks an edge of the middle file.
     """
-    style = "edge own" if is_own else "edge"
     (x, y), (to_x, to_y) = start, end
     y, to_y = y + NODE_HEIGHT / 2, to_y + NODE_HEIGHT / 2
     if x == to_x:
-        x, to_x = x + NODE_WIDTH, to_x + NODE_WIDTH
-        return Markup(
-            '<path class="{}" d="M{:.0f},{:.0f} C{:.0f},{:.0f} {:.0f},{:.0f} {:.0f},{:.0f}"/>'
-        ).format(style, x, y, x + BEND * 1.3, y, to_x + BEND * 1.3, to_y, to_x, to_y)
-    x, to_x = (x + NODE_WIDTH, to_x) if x < to_x else (x, to_x + NODE_WIDTH)
-    half = (x + to_x) / 2
+        x = to_x = x + NODE_WIDTH
+        bend = x + BEND * 1.3
+    else:
+        x, to_x = (x + NODE_WIDTH, to_x) if x < to_x else (x, to_x + NODE_WIDTH)
+        bend = (x + to_x) / 2
     return Markup('<path class="{}" d="M{:.0f},{:.0f} C{:.0f},{:.0f} {:.0f},{:.0f} {:.0f},{:.0f}"/>').format(
-        style, x, y, half, y, half, to_y, to_x, to_y
+        "edge own" if is_own else "edge", x, y, bend, y, bend, to_y, to_x, to_y
     )

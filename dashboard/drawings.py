@@ -6,11 +6,11 @@ large as other text. Nothing in it has a `style`, which the page's content polic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from .pages.slices import LAYERS, TYPES, SliceRow
 
@@ -25,6 +25,10 @@ LEAST_LAYER: Final = 7.0
 
 CELLS_MAX: Final = 120
 """Maximum slices drawn of a layer, the largest ones; the others share a box."""
+
+
+Box = tuple[float, float, float, float]
+"""A rectangle: x, y, width, height."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +51,19 @@ class Layer:
 
 
 def layers_of(rows: Sequence[SliceRow]) -> list[Layer]:
-    """Return the layers that have slices, from the top."""
+    """Return the layers that have slices, from the top, to scale but none below the least height."""
     members = {name: tuple(row for row in rows if row.layer == name) for name in LAYERS}
     tokens = {name: sum(row.tokens for row in inside) for name, inside in members.items() if inside}
     total = sum(tokens.values()) or 1
     room = 100.0 - GAP * max(len(tokens) - 1, 0)
-    heights = _heights({name: count / total for name, count in tokens.items()}, room)
+    low = {name for name, count in tokens.items() if count / total * room < LEAST_LAYER}
+    scale = (room - LEAST_LAYER * len(low)) / (sum(tokens[name] for name in tokens.keys() - low) or 1)
     layers, y = [], 0.0
     for name, count in tokens.items():
         title, text = LAYERS[name]
-        layers.append(Layer(name, title, text, members[name], count, count / total, y, heights[name]))
-        y += heights[name] + GAP
+        height = LEAST_LAYER if name in low else count * scale
+        layers.append(Layer(name, title, text, members[name], count, count / total, y, height))
+        y += height + GAP
     return layers
 
 
@@ -73,17 +79,6 @@ def sandwich(rows: Sequence[SliceRow], link: Callable[[SliceRow], str]) -> Marku
     ).format(names, said, bands)
 
 
-def _heights(shares: dict[str, float], room: float) -> dict[str, float]:
-    """Return the heights of layers in percent: to scale, but none below the least."""
-    low = {name for name, share in shares.items() if share * room < LEAST_LAYER}
-    rest = sum(share for name, share in shares.items() if name not in low)
-    left = room - LEAST_LAYER * len(low)
-    return {
-        name: LEAST_LAYER if name in low else share / rest * left if rest else room / len(shares)
-        for name, share in shares.items()
-    }
-
-
 def _name(layer: Layer) -> Markup:
     return Markup(
         '<svg class="layer {}" y="{:.2f}%" width="100%" height="{:.2f}%">'
@@ -97,39 +92,40 @@ def _band(layer: Layer, link: Callable[[SliceRow], str]) -> Markup:
     """Draw the slices of a layer."""
     inside = sorted(layer.rows, key=lambda row: -row.tokens)
     inside, others = inside[:CELLS_MAX], inside[CELLS_MAX:]
-    values = [max(row.tokens, 1) for row in inside]
+    cells = [
+        (
+            f"t-{row.type} short" if row.compressed else f"t-{row.type}",
+            row,
+            row.summary,
+            row.label,
+            row.tokens,
+        )
+        for row in inside
+    ]
     if others:
-        values.append(max(sum(row.tokens for row in others), 1))
+        tokens, more = sum(row.tokens for row in others), f"{len(others):,} more"
+        cells.append(("rest", others[0], f"{more} slices: {tokens:,} tokens", more, tokens))
     width, height = SHAPE[0], SHAPE[1] * layer.height / 100
-    boxes = treemap([float(value) for value in values], width, height)
-    cells = [_cell(row, box, link(row), width, height) for row, box in zip(inside, boxes, strict=False)]
-    if others:
-        cells.append(_rest(others, boxes[-1], link(others[0]), width, height))
+    boxes = treemap([float(max(tokens, 1)) for *_, tokens in cells], (0.0, 0.0, width, height))
+    drawn = [
+        Markup(
+            '<foreignObject x="{:.2f}%" y="{:.2f}%" width="{:.2f}%" height="{:.2f}%">'
+            '<a class="cell {}" href="{}"{} title="{}"><b>{}</b> <i>{:,}</i></a></foreignObject>'
+        ).format(
+            *(x / width * 100, y / height * 100, across / width * 100, down / height * 100),
+            *(
+                kind,
+                link(row),
+                Markup(' data-slice="{}"').format(row.at) if kind != "rest" else "",
+                said,
+                label,
+                tokens,
+            ),
+        )
+        for (kind, row, said, label, tokens), (x, y, across, down) in zip(cells, boxes, strict=True)
+    ]
     return Markup('<svg class="band {}" y="{:.2f}%" width="100%" height="{:.2f}%">{}</svg>').format(
-        layer.name, layer.y, layer.height, Markup("").join(cells)
-    )
-
-
-def _cell(row: SliceRow, box: Box, address: str, width: float, height: float) -> Markup:
-    kinds = f"t-{row.type} short" if row.compressed else f"t-{row.type}"
-    return Markup(
-        '<foreignObject {}><a class="cell {}" href="{}" data-slice="{}" title="{}"><b>{}</b> <i>{:,}</i></a>'
-        "</foreignObject>"
-    ).format(_place(box, width, height), kinds, address, row.at, row.summary, row.label, row.tokens)
-
-
-def _rest(rows: Sequence[SliceRow], box: Box, address: str, width: float, height: float) -> Markup:
-    tokens = sum(row.tokens for row in rows)
-    return Markup(
-        '<foreignObject {}><a class="cell rest" href="{}" title="{:,} smaller slices: {:,} tokens">'
-        "<b>{:,} more</b> <i>{:,}</i></a></foreignObject>"
-    ).format(_place(box, width, height), address, len(rows), tokens, len(rows), tokens)
-
-
-def _place(box: Box, width: float, height: float) -> Markup:
-    """Write where a box lies, in percent of its layer."""
-    return Markup('x="{:.2f}%" y="{:.2f}%" width="{:.2f}%" height="{:.2f}%"').format(
-        box.x / width * 100, box.y / height * 100, box.width / width * 100, box.height / height * 100
+        layer.name, layer.y, layer.height, Markup("").join(drawn)
     )
 
 
@@ -140,62 +136,24 @@ def percent(share: float) -> str:
     return f"{share:.1%}" if share >= 0.001 else "below 0.1%"
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
-    """A rectangle, in the units of the one that was shared out."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-
-
-def treemap(values: Sequence[float], width: float, height: float) -> list[Box]:
-    """Return a box for each value, in their order, which together fill a rectangle at (0, 0).
-
-    Values must be above 0; those that come in falling order give the best shapes.
-    """
-    total = sum(values)
-    areas = [value / total * width * height for value in values]
-    boxes: list[Box] = []
-    free = Box(0.0, 0.0, width, height)
-    row: list[float] = []
-    for area in areas:
-        side = min(free.width, free.height)
-        if row and _worst([*row, area], side) > _worst(row, side):
-            free = _lay(row, free, boxes)
-            row = []
-        row.append(area)
-    if row:
-        _lay(row, free, boxes)
-    return boxes
-
-
-def _worst(row: Sequence[float], side: float) -> float:
-    """Return the largest ratio of the longer to the shorter side among the boxes of a row."""
-    thickness = sum(row) / side if side else 0.0
-    if not thickness:
-        return float("inf")
-    lengths = (area / thickness for area in row)
-    return max(max(length / thickness, thickness / length) for length in lengths)
-
-
-def _lay(row: Sequence[float], free: Box, boxes: list[Box]) -> Box:
-    """Add a row's boxes along the shorter side of what is free; returns what is left."""
-    area = sum(row)
-    if free.width >= free.height:
-        thickness, y = area / free.height, free.y
-        for area in row:
-            length = area / thickness
-            boxes.append(Box(free.x, y, thickness, length))
-            y += length
-        return Box(free.x + thickness, free.y, max(free.width - thickness, 0.0), free.height)
-    thickness, x = area / free.width, free.x
-    for area in row:
-        length = area / thickness
-        boxes.append(Box(x, free.y, length, thickness))
-        x += length
-    return Box(free.x, free.y + thickness, free.width, max(free.height - thickness, 0.0))
+def treemap(values: Sequence[float], box: Box) -> list[Box]:
+    """Return a box for each value, in their order, which together fill a box: it is cut across its longer
+    side into halves of about the same sum, and these again. Values must be above 0."""
+    if len(values) == 1:
+        return [box]
+    total, at, first = sum(values), 1, values[0]
+    while at < len(values) - 1 and first + values[at] / 2 < total / 2:
+        first += values[at]
+        at += 1
+    x, y, width, height = box
+    share = first / total
+    if width >= height:
+        cut = width * share
+        halves = (x, y, cut, height), (x + cut, y, width - cut, height)
+    else:
+        cut = height * share
+        halves = (x, y, width, cut), (x, y + cut, width, height - cut)
+    return treemap(values[:at], halves[0]) + treemap(values[at:], halves[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,87 +170,53 @@ class TokenUse:
 def uses_of(context: Mapping[str, Any], rows: Sequence[SliceRow]) -> list[TokenUse]:
     """Return the uses of a context's `max_tokens`: by slice type in the order of the layers, then the text
     around slices, free tokens, and the reserve for the answer."""
-    types = [*TYPES, *sorted({row.type for row in rows} - TYPES.keys())]
     found = []
-    for kind in types:
+    for kind in [*TYPES, *sorted({row.type for row in rows} - TYPES.keys())]:
         inside = [row for row in rows if row.type == kind]
         if inside:
-            label = inside[0].kind
-            found.append(TokenUse(f"t-{kind}", label, sum(row.tokens for row in inside), len(inside)))
+            found.append(
+                TokenUse(f"t-{kind}", inside[0].kind, sum(row.tokens for row in inside), len(inside))
+            )
     # Each slice's tokens are rounded up by itself, so that together they may count more than the text.
-    around = context["tokens"] - sum(use.tokens for use in found)
-    taken = max(context["tokens"], sum(use.tokens for use in found))
-    free = context["max_tokens"] - context["reserve_tokens"] - taken
-    for kind, label, tokens in (
-        ("t-frame", "headings", around),
-        ("t-free", "left free", free),
-        ("t-reserved", "reserved for the answer", context["reserve_tokens"]),
-    ):
-        if tokens > 0:
-            found.append(TokenUse(kind, label, tokens))
-    return found
+    sliced = sum(use.tokens for use in found)
+    free = context["max_tokens"] - context["reserve_tokens"] - max(context["tokens"], sliced)
+    around = (
+        TokenUse("t-frame", "headings", context["tokens"] - sliced),
+        TokenUse("t-free", "left free", free),
+        TokenUse("t-reserved", "reserved for the answer", context["reserve_tokens"]),
+    )
+    return [*found, *(use for use in around if use.tokens > 0)]
 
 
 def by_layer(uses: Sequence[TokenUse], rows: Sequence[SliceRow]) -> dict[str, list[TokenUse]]:
     """Return the uses by slices of each layer."""
     layers = {f"t-{row.type}": row.layer for row in rows}
-    found: dict[str, list[TokenUse]] = {}
-    for use in uses:
-        if use.kind in layers:
-            found.setdefault(layers[use.kind], []).append(use)
-    return found
+    return {layer: [use for use in uses if layers.get(use.kind) == layer] for layer in set(layers.values())}
 
 
-def budget_bar(context: Mapping[str, Any], uses: Sequence[TokenUse]) -> Markup:
-    """Return the bar of a context's `max_tokens`."""
-    said = ", ".join(f"{use.label} {use.tokens:,}" for use in uses)
-    return stacked_bar(
-        (ChartPart(use.tokens, use.kind, f"{use.label}: {use.tokens:,} tokens") for use in uses),
-        context["max_tokens"],
-        f"{context['max_tokens']:,} tokens: {said}",
-    )
-
-
-BAR_WIDTH = 1000.0
+BAR_WIDTH: Final = 1000.0
 """Size of a bar in SVG units; it is stretched to the available width."""
 
-LEAST = 3.0
+LEAST: Final = 3.0
 """Minimum width of a part of a bar in SVG units, so that it can be seen and pointed at."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChartPart:
-    """A part of a bar: how much, what colour (a class of the style), what it says when pointed at, and the
-    id of the element that it leads to, if any."""
-
-    value: float
-    kind: str
-    label: str
-    leads_to: str = ""
-
-
-def stacked_bar(parts: Iterable[ChartPart], total: float, label: str, height: float = 22.0) -> Markup:
-    """Return parts side by side, to the scale of `total`, or of their sum where that is more.
-
-    A part that would be too small to see takes `LEAST` units; what is over is taken from the others alike.
-    """
-    shown = [part for part in parts if part.value > 0]
-    whole = max(total, sum(part.value for part in shown)) or 1.0
-    widths = [max(part.value / whole * BAR_WIDTH, LEAST) for part in shown]
-    over = sum(widths) - BAR_WIDTH
-    if over > 0:
-        widths = [width * BAR_WIDTH / (BAR_WIDTH + over) for width in widths]
+def budget_bar(context: Mapping[str, Any], uses: Sequence[TokenUse]) -> Markup:
+    """Return the bar of a context's `max_tokens`, or of its uses where they are more. A part that would be
+    too small to see takes `LEAST` units; what is over is taken from all alike."""
+    whole = max(context["max_tokens"], sum(use.tokens for use in uses))
+    widths = [max(use.tokens / whole * BAR_WIDTH, LEAST) for use in uses]
+    scale = min(BAR_WIDTH / sum(widths), 1.0) if widths else 1.0
     drawn, x = [], 0.0
-    for part, width in zip(shown, widths, strict=True):
-        rectangle = Markup(
-            '<rect class="part {}" x="{:.1f}" y="0" width="{:.1f}" height="{:.0f}"><title>{}</title></rect>'
-        ).format(part.kind, x, max(width - 1.0, 1.0), height, part.label)
-        if part.leads_to:
-            rectangle = Markup('<a href="#{}" tabindex="-1">{}</a>').format(part.leads_to, rectangle)
-        drawn.append(rectangle)
-        x += width
+    for use, width in zip(uses, widths, strict=True):
+        drawn.append(
+            Markup(
+                '<rect class="part {}" x="{:.1f}" y="0" width="{:.1f}" height="22"><title>{}</title></rect>'
+            ).format(use.kind, x, max(width * scale - 1.0, 1.0), f"{use.label}: {use.tokens:,} tokens")
+        )
+        x += width * scale
+    said = ", ".join(f"{use.label} {use.tokens:,}" for use in uses)
     return Markup(
-        '<svg class="stacked" viewBox="0 0 {:.0f} {:.0f}" preserveAspectRatio="none" role="img" '
-        'aria-label="{}">'
-        "{}</svg>"
-    ).format(BAR_WIDTH, height, escape(label), Markup("").join(drawn))
+        '<svg class="stacked" viewBox="0 0 1000 22" preserveAspectRatio="none" role="img" '
+        'aria-label="{:,} tokens: {}">{}</svg>'
+    ).format(context["max_tokens"], said, Markup("").join(drawn))

@@ -4,33 +4,13 @@ from __future__ import annotations
 
 import html
 import os
-import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import quote
 
 from markupsafe import Markup, escape
-
-PAGE_BYTES: Final = 300_000
-"""Maximum bytes of a page, which takes 30 ms to render."""
-
-GROWING: Final = "<>&\"'\r"
-"""Characters that take up to five bytes when escaped."""
-
-
-def escaped_bytes(text: str) -> int:
-    """Return the maximum bytes of a text when escaped for HTML."""
-    return len(text.encode("utf-8", "replace")) + 4 * sum(map(text.count, GROWING))
-
-
-def beginning(text: str, room: int) -> str:
-    """Return the beginning of a text that fits into `room` bytes of HTML."""
-    text = text[:room]
-    while (taken := escaped_bytes(text)) > room:
-        text = text[: int(len(text) * room / taken * 0.98)]
-    return text
 
 
 def exact(text: str) -> Markup:
@@ -40,20 +20,6 @@ def exact(text: str) -> Markup:
     written by its number.
     """
     return Markup(html.escape(text, quote=False).replace("\r", "&#13;"))  # noqa: S704 - it is escaped
-
-
-def pages_of(sizes: Sequence[int], room: int, rows: int) -> list[range]:
-    """Return which rows stand on each page: `rows` of them at most, and no more than take `room` bytes.
-
-    `sizes` are those of all rows in their order. A page has one row at least, so that none is left out.
-    """
-    pages, start, taken = [], 0, 0
-    for at, size in enumerate(sizes):
-        if at > start and (at - start >= rows or taken + size > room):
-            pages.append(range(start, at))
-            start, taken = at, 0
-        taken += size
-    return [*pages, range(start, len(sizes))]
 
 
 NOTHING: Final = "–"  # noqa: RUF001 - a dash, as people write it
@@ -159,19 +125,6 @@ def editor_href(template: str, root: str, path: str, line: int = 1) -> str:
     return template.replace("{path}", quote(absolute)).replace("{line}", str(max(int(line or 1), 1)))
 
 
-_OF_PROGRAMS: Final = re.compile(
-    r"[;.]? *(?:Call [A-Z]\w+ [^;.]*[;.] *)?(?:List|Get)[A-Z]\w+ names [\w ]+\.?$"
-)
-"""The part of an error message that only helps programs: which methods list what exists."""
-
-_TIME: Final = re.compile(r"\b(timestamp|since|until) must be a time in ISO 8601\b.*$")
-
-
-def of_pages(message: str) -> str:
-    """Return an error message for a reader of pages, without the advice for programs."""
-    return _TIME.sub("the dates must be days such as 2026-01-31", _OF_PROGRAMS.sub(".", message))
-
-
 def _parsed(text: str) -> datetime:
     at = datetime.fromisoformat(text)
     return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
@@ -189,6 +142,5 @@ FILTERS: Final[Mapping[str, Callable[..., Any]]] = {
     "breakable": breakable,
     "quoted": quoted,
     "count_of": count,
-    "of_pages": of_pages,
 }
 """The filters of the templates."""

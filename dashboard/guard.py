@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import Any, Final, Literal
@@ -84,14 +84,12 @@ class AccessGuard:
         self._origins = frozenset(f"http://{host}" for host in self._hosts)
         self._recheck_s = recheck_s
         self._open: dict[int, web.Request] = {}
-        self._watching: asyncio.Task[None] | None = None
 
     def add_to(self, application: web.Application) -> None:
         """Install the guard: before other middlewares, on headers, and during running streams."""
         application.middlewares.insert(0, self.middleware)
         application.on_response_prepare.append(self.harden)
-        application.on_startup.append(self._begin)
-        application.on_shutdown.append(self._end)
+        application.cleanup_ctx.append(self._watching)
 
     @web.middleware
     async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -102,13 +100,16 @@ class AccessGuard:
                 return await self._log_in(request)
             if request.path == STYLE and request.method in READS:
                 return await handler(request)
-            viewer = await self._check_sender(request)
+            viewer = await self._viewer(request)
+            if viewer is None:
+                message = "You are not signed in here. In a terminal, run: foveal dashboard"
+                raise Refused(401, message, WWW_Authenticate="Bearer")
             _check_change(request, viewer)
         except Refused as refused:
             return refusal(request, refused)
         except (RpcError, DaemonUnavailable) as error:
             log.warning("%s can't be admitted: %s", request.path, error)
-            return refusal(request, Refused(502, INTERNAL, f"The daemon can't say who you are: {error}."))
+            return refusal(request, Refused(502, f"The daemon can't say who you are: {error}."))
         request[VIEWER] = viewer
         self._open[id(request)] = request
         try:
@@ -128,30 +129,15 @@ class AccessGuard:
         """Raise `Refused` for a request that another site may have sent."""
         hosts = request.headers.getall(hdrs.HOST, [])
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
-            raise Refused(
-                403, PERMISSION_DENIED, "This address isn't the dashboard's. Open it with: foveal dashboard"
-            )
+            raise Refused(403, "This address isn't the dashboard's. Open it with: foveal dashboard")
         if any(origin not in self._origins for origin in request.headers.getall(hdrs.ORIGIN, [])):
-            raise Refused(403, PERMISSION_DENIED, "Requests of other sites' pages are not answered.")
+            raise Refused(403, "Requests of other sites' pages are not answered.")
         if any(site not in {"same-origin", "none"} for site in request.headers.getall("Sec-Fetch-Site", [])):
             raise Refused(
                 403,
-                PERMISSION_DENIED,
                 "A page of another site led here, which is not followed. Type the address, use a bookmark, "
                 "or run: foveal dashboard",
             )
-
-    async def _check_sender(self, request: web.Request) -> Viewer:
-        """Return the viewer. Raises `Refused` without a session or the token."""
-        viewer = await self._viewer(request)
-        if viewer is None:
-            raise Refused(
-                401,
-                PERMISSION_DENIED,
-                "You are not signed in here. In a terminal, run: foveal dashboard",
-                WWW_Authenticate="Bearer",
-            )
-        return viewer
 
     async def _viewer(self, request: web.Request) -> Viewer | None:
         given = request.headers.getall(hdrs.AUTHORIZATION, [])
@@ -177,27 +163,23 @@ class AccessGuard:
     async def _log_in(self, request: web.Request) -> web.StreamResponse:
         """Exchange a one-time code for a session, and redirect to a page."""
         if request.method != "GET":  # a HEAD request only looks at the link
-            raise Refused(405, UNSUPPORTED, "A login is opened in a browser.", Allow="GET")
+            raise Refused(405, "A login is opened in a browser.", Allow="GET")
         if any("prefetch" in request.headers.get(name, "").lower() for name in PREFETCH):
-            raise Refused(503, UNSUPPORTED, "A login is not fetched in advance.")
+            raise Refused(503, "A login is not fetched in advance.")
         reply = await self._check(code=request.query.get("code", ""))
         if reply["allowed"]:
             request[_COOKIE] = reply["cookie"]
         elif await self._viewer(request) is None:
             raise Refused(
                 401,
-                PERMISSION_DENIED,
                 "This login was used, or is older than a minute. In a terminal, run: foveal dashboard",
             )
         return web.Response(status=303, headers={"Location": _local(request.query.get("next", ""))})
 
-    async def _begin(self, application: web.Application) -> None:
-        self._watching = asyncio.create_task(self._watch())
-
-    async def _end(self, application: web.Application) -> None:
-        if self._watching is not None:
-            self._watching.cancel()
-            await asyncio.wait([self._watching])
+    async def _watching(self, application: web.Application) -> AsyncIterator[None]:
+        task = asyncio.create_task(self._watch())
+        yield
+        task.cancel()
 
     async def _watch(self) -> None:
         """End running streams whose reader is no longer signed in."""
@@ -216,18 +198,14 @@ def _check_change(request: web.Request, viewer: Viewer) -> None:
     if request.method in READS:
         return
     if request.method not in CHANGES:
-        raise Refused(
-            405, UNSUPPORTED, f"{request.method} isn't answered here.", Allow="GET, HEAD, POST, PATCH, DELETE"
-        )
+        raise Refused(405, f"{request.method} isn't answered here.", Allow="GET, HEAD, POST, PATCH, DELETE")
     if request.content_type != "application/json":  # no form of another site can send that
-        raise Refused(415, INVALID_PARAMS, "Changes are sent as application/json.")
+        raise Refused(415, "Changes are sent as application/json.")
     given = request.headers.get(CSRF_HEADER, "")
     if viewer.via == "cookie" and not hmac.compare_digest(
         given.encode("utf-8", "replace"), viewer.csrf.encode()
     ):
-        raise Refused(
-            403, PERMISSION_DENIED, f"{CSRF_HEADER} is missing or is of another login. Load the page again."
-        )
+        raise Refused(403, f"{CSRF_HEADER} is missing or is of another login. Load the page again.")
 
 
 def _local(target: str) -> str:
@@ -240,13 +218,21 @@ STYLE: Final = "/static/foveal.css"
 """The stylesheet, which needs no sign-in: the page that refuses somebody looks like the others."""
 
 
+CODES: Final[Mapping[int, str]] = {
+    **dict.fromkeys((401, 403), PERMISSION_DENIED),
+    **dict.fromkeys((405, 503), UNSUPPORTED),
+    415: INVALID_PARAMS,
+    502: INTERNAL,
+}
+"""The codes of the wire for the statuses of refusals."""
+
+
 class Refused(Exception):
     """A refused request. `str()` says why and what to do; `status` is the HTTP status."""
 
-    def __init__(self, status: int, code: str, message: str, **headers: str) -> None:
+    def __init__(self, status: int, message: str, **headers: str) -> None:
         super().__init__(message)
         self.status = status
-        self.code = code
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
 
 
@@ -262,7 +248,7 @@ def refusal(request: web.Request, refused: Refused) -> web.Response:
             charset="utf-8",
         )
     return web.Response(
-        body=to_json(RpcError(refused.code, message).to_map()) + b"\n",
+        body=to_json(RpcError(CODES[refused.status], message).to_map()) + b"\n",
         status=refused.status,
         headers=refused.headers,
         content_type="application/json",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+from operator import getitem
 from typing import Any, Final
 
 from aiohttp import web
@@ -18,6 +20,35 @@ from prometheus_client.registry import Collector, CollectorRegistry
 from .view import Page, get
 
 PREFIX: Final = "foveal"
+
+COUNTERS: Final[Mapping[str, tuple[str, str]]] = {
+    "contexts": ("count", "Contexts that were given."),
+    "contexts_cached": ("cached", "Contexts that were answered from the cache."),
+    "contexts_partial": ("partial", "Contexts of which a part was missing."),
+    "context_tokens_before": ("tokens_before", "Tokens of contexts before compression."),
+    "context_tokens_after": ("tokens_after", "Tokens of contexts as they were given."),
+    "secrets_masked": ("secrets_masked", "Values that looked like secrets and were masked."),
+}
+"""The counters of contexts: a field of GetMetrics, and the help."""
+
+GAUGES: Final[Mapping[str, tuple[Sequence[str], str]]] = {
+    "uptime_seconds": (["uptime_s"], "Time since the daemon started."),
+    "scopes": (["scopes", "count"], "Scopes that are kept."),
+    "scopes_bytes": (["scopes", "bytes"], "Memory of the scopes."),
+    "subscribers": (["subscribers"], "Connections that follow events."),
+    "files_pending": (["index", "files_pending"], "Files that wait to be read."),
+    "chunks_pending": (["index", "chunks_pending"], "Parts of files that wait for their meaning."),
+}
+"""The gauges: where GetMetrics has each, and the help."""
+
+OF_PROJECTS: Final[Mapping[str, str]] = {
+    "files": "Files of a project.",
+    "symbols": "Definitions of a project.",
+    "chunks": "Parts of files that are searched.",
+    "experiences": "Decisions that are kept.",
+    "index_bytes": "Size of a project's index on disk.",
+}
+"""The gauges of each project."""
 
 
 class PrometheusFigures(Page):
@@ -63,74 +94,55 @@ class _Read(Collector):
 
     def _contexts(self) -> Iterable[Metric]:
         contexts = self._metrics["contexts"]
-        for name, help_text, value in (
-            ("contexts", "Contexts that were given.", contexts["count"]),
-            ("contexts_cached", "Contexts that were answered from the cache.", contexts["cached"]),
-            ("contexts_partial", "Contexts of which a part was missing.", contexts["partial"]),
-            ("context_tokens_before", "Tokens of contexts before compression.", contexts["tokens_before"]),
-            ("context_tokens_after", "Tokens of contexts as they were given.", contexts["tokens_after"]),
-            (
-                "secrets_masked",
-                "Values that looked like secrets and were masked.",
-                contexts["secrets_masked"],
-            ),
-        ):
-            yield CounterMetricFamily(f"{PREFIX}_{name}", help_text, value=value)
+        for name, (field, help_text) in COUNTERS.items():
+            yield CounterMetricFamily(f"{PREFIX}_{name}", help_text, value=contexts[field])
         sizes = HistogramMetricFamily(f"{PREFIX}_context_size_tokens", "Tokens of a context.")
         tokens = contexts["tokens"]
         sizes.add_metric([], _buckets(tokens["bounds"], tokens["counts"]), tokens["sum"])
         yield sizes
-        for label, counts in (("type", contexts["tokens_by_type"]), ("agent", contexts["tokens_by_agent"])):
-            family = CounterMetricFamily(
-                f"{PREFIX}_context_tokens_by_{label}", f"Tokens of contexts by {label}.", labels=[label]
+        for label in ("type", "agent"):
+            counts = contexts[f"tokens_by_{label}"]
+            yield _labelled(
+                CounterMetricFamily,
+                f"context_tokens_by_{label}",
+                f"Tokens of contexts by {label}.",
+                label,
+                counts,
             )
-            for name, count in counts.items():
-                family.add_metric([name], count)
-            yield family
 
     def _gauges(self) -> Iterable[Metric]:
-        metrics = self._metrics
-        for name, help_text, value in (
-            ("uptime_seconds", "Time since the daemon started.", metrics["uptime_s"]),
-            ("scopes", "Scopes that are kept.", metrics["scopes"]["count"]),
-            ("scopes_bytes", "Memory of the scopes.", metrics["scopes"]["bytes"]),
-            ("subscribers", "Connections that follow events.", metrics["subscribers"]),
-            ("files_pending", "Files that wait to be read.", metrics["index"]["files_pending"]),
-            (
-                "chunks_pending",
-                "Parts of files that wait for their meaning.",
-                metrics["index"]["chunks_pending"],
-            ),
-        ):
+        for name, (fields, help_text) in GAUGES.items():
+            value: Any = reduce(getitem, fields, self._metrics)
             yield GaugeMetricFamily(f"{PREFIX}_{name}", help_text, value=value)
-        memory = GaugeMetricFamily(
-            f"{PREFIX}_resident_memory_bytes", "Resident memory of a process.", labels=["process"]
+        memory = self._metrics["memory_bytes"]
+        yield _labelled(
+            GaugeMetricFamily, "resident_memory_bytes", "Resident memory of a process.", "process", memory
         )
-        for process, size in metrics["memory_bytes"].items():
-            if size is not None:
-                memory.add_metric([process], size)
-        yield memory
 
     def _projects(self) -> Iterable[Metric]:
-        families = {
-            name: GaugeMetricFamily(f"{PREFIX}_project_{name}", help_text, labels=["project"])
-            for name, help_text in (
-                ("files", "Files of a project."),
-                ("symbols", "Definitions of a project."),
-                ("chunks", "Parts of files that are searched."),
-                ("experiences", "Decisions that are kept."),
-                ("index_bytes", "Size of a project's index on disk."),
-            )
-        }
-        ready = GaugeMetricFamily(
-            f"{PREFIX}_project_ready", "Whether all of a project is indexed.", labels=["project"]
+        projects = self._status["projects"]
+        for name, help_text in OF_PROJECTS.items():
+            counts = {project["root"]: project[name] for project in projects}
+            yield _labelled(GaugeMetricFamily, f"project_{name}", help_text, "project", counts)
+        ready = {project["root"]: project["state"] == "ready" for project in projects}
+        yield _labelled(
+            GaugeMetricFamily, "project_ready", "Whether all of a project is indexed.", "project", ready
         )
-        for project in self._status["projects"]:
-            for name, family in families.items():
-                family.add_metric([project["root"]], project[name])
-            ready.add_metric([project["root"]], float(project["state"] == "ready"))
-        yield from families.values()
-        yield ready
+
+
+def _labelled(
+    family: type[CounterMetricFamily | GaugeMetricFamily],
+    name: str,
+    help_text: str,
+    label: str,
+    values: Mapping[str, float | None],
+) -> Metric:
+    """Return a family with a sample for each value that is known."""
+    found = family(f"{PREFIX}_{name}", help_text, labels=[label])
+    for of, value in values.items():
+        if value is not None:
+            found.add_metric([of], float(value))
+    return found
 
 
 def _buckets(bounds: Sequence[float], counts: Sequence[int]) -> list[tuple[str, float]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -21,7 +20,7 @@ from ..ipc.errors import (
     DaemonUnavailable,
     RpcError,
 )
-from .api import Actions, FileNames, SessionsApi
+from .api import Api, FileNames
 from .guard import AccessGuard
 from .pages.decisions import DecisionsPage
 from .pages.diagnostics import Diagnostics, EventStream
@@ -35,7 +34,7 @@ from .pages.sessions import SessionsPage
 from .pages.turn import TurnPage
 from .pages.usage import Usage
 from .prometheus import PrometheusFigures
-from .view import STATIC, FailedPage, NotOpen, View
+from .view import STATIC, NotOpen, View
 
 log = logging.getLogger(__name__)
 
@@ -61,8 +60,7 @@ def make_site(daemon_socket: str, port: int) -> web.Application:
     AccessGuard(link, port).add_to(application)
     for part in (
         EventStream(link),
-        Actions(link),
-        SessionsApi(link),
+        Api(link),
         HomePage(view),
         SessionsPage(view),
         SessionPage(view),
@@ -115,7 +113,6 @@ class _Failures:
             return answer
         except Exception as error:
             log.exception("%s %s failed", request.method, request.path)
-            self._view.failed.append(FailedPage(request.path, time.time(), type(error).__name__))
             reason = f"the page failed ({type(error).__name__}); see: foveal logs"
             return await self._answer(request, RpcError(INTERNAL, reason), 500)
 
@@ -126,13 +123,13 @@ class _Failures:
             return await self._answer(request, error, status)
         values = {"project": error.project, "address": str(request.rel_url)}
         title = error.project.name or "No project is open"
-        return await self._view.page(request, "not_open.html", at="", title=title, status=status, **values)
+        return await self._view.page(request, "not_open.html", title=title, status=status, **values)
 
     async def _answer(self, request: web.Request, error: RpcError, status: int) -> web.StreamResponse:
         if not _is_page(request):
             return web.Response(body=to_json(error.to_map()), status=status, content_type="application/json")
         return await self._view.page(
-            request, "error.html", at="", title=_heading(status), status=status, error=error, code=status
+            request, "error.html", title=_heading(status), status=status, error=error, code=status
         )
 
 

@@ -7,9 +7,8 @@ import hashlib
 import inspect
 import os
 import shlex
-from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, NamedTuple, TypeVar
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar
 from urllib.parse import urlencode
 
 import jinja2
@@ -29,7 +28,7 @@ THEME_COOKIE: Final = "foveal_theme"
 
 QUESTION_CHARACTERS: Final = 7_000
 """Maximum characters of a question: with up to nine bytes each and all other fields of a search, the
-address stays below the line limit of `listener.py`."""
+address stays below the line limit of `app.py`."""
 
 TEXT_CHARACTERS: Final = 500
 """Maximum characters of filters, names and other short texts in an address; a path may have
@@ -41,38 +40,15 @@ PROJECT: Final = "project"
 """The parameter of an address with the root of the page's project."""
 
 NAVIGATION: Final = (
-    ("home", "/", "Home"),
-    ("sessions", "/sessions", "Sessions"),
-    ("knowledge", "/knowledge", "Knowledge"),
-    ("explore", "/explore", "Explore"),
-    ("usage", "/usage", "Usage"),
-    ("project", "/project", "Project"),
-    ("diagnostics", "/diagnostics", "Diagnostics"),
+    ("home", "/", "overview status"),
+    ("sessions", "/sessions", "conversations requests turns timeline contexts"),
+    ("knowledge", "/knowledge", "rules references tools decisions items experiences quarantine"),
+    ("explore", "/explore", "search find files graph"),
+    ("usage", "/usage", "tokens cost saved unused"),
+    ("project", "/project", "index exclude trust hooks hosts scopes forget"),
+    ("diagnostics", "/diagnostics", "metrics performance latency memory cache live events faults"),
 )
-"""The navigation: name, address and title of each page."""
-
-ALSO_CALLED: Final = {
-    "home": "overview status",
-    "sessions": "conversations requests turns timeline contexts",
-    "knowledge": "rules references tools decisions items experiences quarantine",
-    "explore": "search find files graph",
-    "usage": "tokens cost saved unused",
-    "project": "index exclude trust hooks hosts scopes forget",
-    "diagnostics": "metrics performance latency memory cache live events faults",
-}
-"""More words by which the palette finds a page."""
-
-
-FAILED_MAX: Final = 20
-"""Maximum failed pages remembered, the latest."""
-
-
-class FailedPage(NamedTuple):
-    """A page that was answered with 500: its path, when, and the kind of its error."""
-
-    path: str
-    at: float
-    error: str
+"""The navigation: name and address of each page, and more words by which the palette finds it."""
 
 
 class View:
@@ -80,8 +56,6 @@ class View:
 
     def __init__(self, link: DaemonLink) -> None:
         self._link = link
-        self.failed: deque[FailedPage] = deque(maxlen=FAILED_MAX)
-        """The pages that failed since this process began, which Home and Diagnostics tell."""
         self._templates = _templates()
 
     async def call(self, method: str, **params: Any) -> Any:
@@ -103,23 +77,23 @@ class View:
         return ProjectChoice(root, await self.call("ListProjects"))
 
     async def page(
-        self, request: web.Request, template: str, *, at: str, title: str, status: int = 200, **values: Any
+        self, request: web.Request, template: str, *, title: str, status: int = 200, **values: Any
     ) -> web.Response:
         """Return a template as a page, drawn in a thread: a large one takes 30 ms.
 
-        `at` is the name of its entry in the navigation. A template has `at`, `title`, `path`, `query`,
-        `viewer`, `theme`, and the values given. A page about a project gives `project` (`ProjectChoice`) for
-        the header. `picked` is the address to which the header's choice of a project leads, by default that
-        of the page.
+        A template has `at`, the name of its entry in the navigation, `title`, `path`, `query`, `viewer`,
+        `theme`, and the values given. A page about a project gives `project` (`ProjectChoice`) for the
+        header. `picked` is the address to which the header's choice of a project leads, by default that of
+        the page.
         """
-        viewer = request[VIEWER]
+        viewer, part = request[VIEWER], request.path.split("/")[1]
         text = await asyncio.to_thread(
             self._templates.get_template(template).render,
             {
                 "project": None,
                 "picked": request.path,
                 **values,
-                "at": at,
+                "at": {"": "home", "turns": "sessions"}.get(part, part),
                 "title": title,
                 "path": request.path,
                 "query": dict(request.query),
@@ -131,6 +105,7 @@ class View:
         return web.Response(text=text, status=status, content_type="text/html", charset="utf-8")
 
 
+RowT = TypeVar("RowT")
 HandlerT = TypeVar("HandlerT", bound=Callable[..., Awaitable[web.StreamResponse]])
 
 _ADDRESSES: dict[Callable[..., Any], str] = {}
@@ -185,14 +160,6 @@ class ProjectChoice:
             raise NotOpen(project)
         return project if root or not project.all else cls(str(project.all[0]["root"]), known)
 
-    @classmethod
-    def at(cls, known: Mapping[str, Any], root: str) -> ProjectChoice:
-        """Return the project with this root, open or closed. Raises `NotOpen` for one that never was open."""
-        project = cls(root, known)
-        if root and project.status is None and root not in project.closed:
-            raise NotOpen(project)
-        return project
-
     @property
     def is_known(self) -> bool:
         """Whether it is open, or was before."""
@@ -228,6 +195,13 @@ def page_number(request: web.Request, name: str = "page") -> int:
     return int(text)
 
 
+def rows_on(page: int, rows: Sequence[RowT], size: int) -> tuple[Sequence[RowT], int, int]:
+    """Return the rows on a page of a list, the page's number, at most that of the last one, and the last."""
+    last = max(-(-len(rows) // size), 1)
+    page = min(page, last)
+    return rows[(page - 1) * size : page * size], page, last
+
+
 def _templates() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(os.path.join(FOLDER, "templates")),
@@ -240,7 +214,6 @@ def _templates() -> jinja2.Environment:
     environment.filters.update(FILTERS)
     environment.globals.update(
         navigation=NAVIGATION,
-        also_called=ALSO_CALLED,
         href=href,
         version=__version__,
         static=_static_addresses().__getitem__,

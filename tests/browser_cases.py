@@ -1,6 +1,6 @@
 """A real browser on the dashboard of a real daemon, and what no page may do in it.
 
-Import `browser`, `site` and `page` into a test file; all three are fixtures. A `Site` belongs to a file's own
+`browser`, `site` and `page` are fixtures of `tests/browser`. A `Site` belongs to a file's own
 daemon; a `page` is a fresh window, signed in, which fails its test for an error in the console, a script
 that failed, or a request to another host.
 """
@@ -64,9 +64,9 @@ class Watched:
             self.faults.append(f"asked another host: {request.url}")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Give the system's Chromium, one for all tests of a file."""
+    """Give the system's Chromium, one for all tests of a worker."""
     chromium = need_tool("chromium")
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(

@@ -21,7 +21,7 @@ async def pages(shared_daemon: DaemonProcess) -> AsyncIterator[Pages]:
     token = shared_daemon.call("OpenDashboard", login=False)["token"]
     port = free_port()
     server = TestServer(make_site(shared_daemon.socket, port), port=port)
-    await server.start_server(max_line_size=1 << 18)  # who reads lines of a browser is `listener.py`
+    await server.start_server(max_line_size=1 << 18)  # who reads lines of a browser is `app.py`
     async with TestClient(server, headers={"Authorization": f"Bearer {token}"}) as client:
         yield client
 

@@ -104,7 +104,7 @@ def _below(state: str, folder: str, system: System) -> Iterator[Finding]:
     for entry in found:
         name = os.path.join(folder, entry.name)
         if MARK in entry.name:
-            yield Finding(name, "aside", _said_of_aside(state, name, system))
+            yield Finding(name, "aside", "was set aside earlier; remove it when nothing in it is missed")
         elif fnmatchcase(name, "backups/*"):
             continue
         elif _is_temporary(name):
@@ -118,23 +118,6 @@ def _below(state: str, folder: str, system: System) -> Iterator[Finding]:
             yield Finding(name, "damaged", "is not a folder")
         else:
             yield Finding(name, "unknown", "is no file of this version")
-
-
-def _said_of_aside(state: str, name: str, system: System) -> str:
-    """Return what is told of a quarantined file: earlier versions also set whole files aside."""
-    former = name.partition(MARK)[0]
-    kind = _kind_of(former)
-    damaged = "was set aside earlier; remove it when nothing in it is missed"
-    if kind is None or kind.layout is None or kind.derived:
-        return damaged
-    try:
-        kind.check(os.path.join(state, name), system)
-    except Exception:  # noqa: BLE001 - whatever it raises, it is damaged
-        return damaged
-    return (
-        "was set aside earlier, but can be read; to take it back: stop the daemon with foveal down, "
-        f"and rename it to {os.path.basename(former)}"
-    )
 
 
 def _checked(state: str, name: str, kind: _Kind, system: System) -> Finding:

@@ -10,17 +10,10 @@ from urllib.parse import quote
 from aiohttp import web
 
 from ...ipc.errors import INVALID_PARAMS, NOT_FOUND, RpcError
-from ..formats import beginning, escaped_bytes
-from ..view import NotOpen, Page, View, get, href, page_number
+from ..view import NotOpen, Page, View, get, href, page_number, rows_on
 
-ROWS: Final = 50
-"""Maximum decisions on a page of the list; a typical one takes 1.9 KB."""
-
-ROWS_BYTES: Final = 230_000
-"""Maximum bytes of all decisions on a page; 70 KB remain for forms and the names of projects."""
-
-ROW_BYTES: Final = 1_900
-"""Bytes of a decision's tags and short fields."""
+ROWS: Final = 40
+"""Maximum decisions on a page of the list."""
 
 LISTED_MAX: Final = 500
 """Maximum decisions on all pages of the list; words and dates find older ones."""
@@ -28,8 +21,8 @@ LISTED_MAX: Final = 500
 EXPORTED_MAX: Final = 1_000
 """Maximum decisions in one reply of ListExperiences."""
 
-SAID: Final[Mapping[str, int]] = {"decision": 900, "rationale": 600, "error": 600, "agent": 200, "path": 200}
-"""Maximum escaped bytes of each text in the list; the decision's own page has all of it."""
+SAID: Final = 600
+"""Maximum characters of each text in the list; the decision's own page has all of it."""
 
 PATHS: Final = 3
 """Maximum files of a decision in the list."""
@@ -66,9 +59,6 @@ DECISION_COLUMNS: Final = (
     "id",
 )
 
-DAYS_MAX: Final = 1_000_000
-"""Maximum age in days, the same as the daemon's."""
-
 
 class DecisionsPage(Page):
     """The pages below `/knowledge/decisions`."""
@@ -84,7 +74,6 @@ class DecisionsPage(Page):
         return await view.page(
             request,
             "prune.html",
-            at="knowledge",
             title="Prune decisions",
             project=project,
             asked=criteria,
@@ -102,7 +91,6 @@ class DecisionsPage(Page):
         return await view.page(
             request,
             "decision.html",
-            at="knowledge",
             title=found["experience"]["decision"][:80],
             project=project,
             one=found["experience"],
@@ -117,19 +105,17 @@ class DecisionsPage(Page):
 async def listed_decisions(view: View, request: web.Request, root: str) -> dict[str, Any]:
     """Return what the template shows of a page of the list."""
     asked, deleted = _asked(request)
-    rows = rows_of(root)
-    end = min(page_number(request) * rows, LISTED_MAX)
+    end = min(page_number(request) * ROWS, LISTED_MAX)
     found = await view.call("ListExperiences", cwd=root, limit=end, **_listing(asked, deleted))
     listed = min(found["total"], LISTED_MAX)
-    last = max(-(-listed // rows), 1)
-    page = min(page_number(request), last)
+    _, page, last = rows_on(page_number(request), range(listed), ROWS)
     kept = {"project": root, "kind": "decisions", "deleted": "1" if deleted else "", **asked}
     return {
         "asked": asked,
         "deleted": deleted,
         "filtered": deleted or any(asked.values()),
         "narrowed": deleted or any(value for name, value in asked.items() if name not in ("q", "outcome")),
-        "days": by_day([short(one) for one in found["experiences"][(page - 1) * rows : page * rows]]),
+        "days": by_day([short(one) for one in found["experiences"][(page - 1) * ROWS : page * ROWS]]),
         "total": found["total"],
         "listed": listed,
         "page": page,
@@ -189,26 +175,16 @@ async def _session_link(view: View, session_id: str) -> str:
     return f"/sessions/{quote(session_id, safe='')}"
 
 
-def rows_of(root: str) -> int:
-    """Return how many decisions fit on a page; each contains the project's root in its links and buttons."""
-    paths = (2 * PATHS - 1) * SAID["path"]
-    row = ROW_BYTES + sum(SAID.values()) + paths + (2 + PATHS) * escaped_bytes(href("", p=root))
-    return max(min(ROWS, ROWS_BYTES // row), 1)
-
-
 def short(experience: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a decision for the list, its texts cut to `SAID` bytes."""
+    """Return a decision for the list, with the beginnings of its texts."""
     outcome, paths = experience.get("outcome") or {}, experience["files_touched"]
     return {
-        "experience_id": experience["experience_id"],
-        "timestamp": experience["timestamp"],
+        **{name: experience[name][:SAID] for name in ("experience_id", "timestamp", "decision", "rationale")},
         "kind": outcome.get("kind", "none"),
         "is_low": experience["provenance"]["trust"] == "low",
-        "decision": beginning(experience["decision"], SAID["decision"]),
-        "rationale": beginning(experience.get("rationale") or "", SAID["rationale"]),
-        "error": beginning(outcome.get("error") or "", SAID["error"]),
-        "agent": beginning(experience["agent_id"], SAID["agent"]),
-        "paths": [beginning(path, SAID["path"]) for path in paths[:PATHS]],
+        "error": outcome.get("error", "")[:SAID],
+        "agent": experience["agent_id"][:SAID],
+        "paths": paths[:PATHS],
         "more_paths": max(len(paths) - PATHS, 0),
     }
 
@@ -230,9 +206,8 @@ def _criteria(request: web.Request) -> dict[str, Any]:
     for name in ("max_age_days", "max_count"):
         text = request.query.get(name, "").strip()
         if text:
-            if not text.isascii() or not text.isdigit() or len(text) > 7 or int(text) > DAYS_MAX:
-                message = f"{name} must be a number from 0 to {DAYS_MAX:,}, not {text!r:.40}"
-                raise RpcError(INVALID_PARAMS, message, {"field": name})
+            if not text.isdecimal() or len(text) > 7:
+                raise RpcError(INVALID_PARAMS, f"{name} must be a number from 0, not {text!r:.40}")
             criteria[name] = int(text)
     outcomes = request.query.getall("outcomes", [])
     if outcomes:

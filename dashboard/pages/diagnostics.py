@@ -175,7 +175,6 @@ class Diagnostics(Page):
         return await view.page(
             request,
             "diagnostics.html",
-            at="diagnostics",
             title="Diagnostics",
             period=period,
             periods=PERIODS,
@@ -195,9 +194,8 @@ class Diagnostics(Page):
             methods=methods,
             topics=TOPICS,
             turns=given["contexts"][:TURNS],
-            answers=answer_faults(given["contexts"], metrics["contexts"], ()),
+            answers=answer_faults(given["contexts"], metrics["contexts"]),
             poor=[one for one in given["contexts"] if one["partial"] or one["degraded"]][:POOR],
-            failed=sorted(view.failed, key=lambda page: -page.at),
         )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -42,7 +43,6 @@ class Difference(Page):
         return await view.page(
             request,
             "difference.html",
-            at="sessions",
             title="What changed",
             project=await view.project_of(new["project"]),
             picked="/sessions",
@@ -86,15 +86,14 @@ ORDER: Final[Mapping[Change, str]] = {
 LINES_MAX: Final = 20_000
 """Maximum lines of a text that is compared by line, which takes a second or two."""
 
-SHOWN_MAX: Final = 1_500
-SHOWN_CHARACTERS: Final = 80_000
-"""Maximum number of changed lines shown, and of their characters."""
+SHOWN_MAX: Final = 600
+"""Maximum changed lines shown."""
 
 WIDTH_MAX: Final = 400
 """Maximum characters of a line: minified code would fill the page."""
 
-AROUND: Final = 3
-"""Context lines around a change."""
+KINDS: Final[Mapping[str, str]] = {"+": "added", "-": "gone", "@": "where", " ": "same"}
+"""What a line of a unified diff is, by its first character."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,19 +113,11 @@ class SliceChange:
 
 
 @dataclass(frozen=True, slots=True)
-class DiffLine:
-    """A line of what changed: `kind` is `added`, `gone`, `same` or `where`."""
-
-    kind: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class LineChanges:
-    """What changed by line. `left_out` counts lines that found no room; `problem` says why nothing could be
-    compared, else it is empty."""
+    """What changed by line: each with its kind. `left_out` counts lines that found no room; `problem` says
+    why nothing could be compared, else it is empty."""
 
-    lines: tuple[DiffLine, ...] = ()
+    lines: tuple[tuple[str, str], ...] = ()
     added: int = 0
     gone: int = 0
     left_out: int = 0
@@ -158,11 +149,12 @@ def line_changes(before: str, after: str) -> LineChanges:
     old, new = before.splitlines(), after.splitlines()
     if max(len(old), len(new)) > LINES_MAX:
         return LineChanges(problem=f"the texts have more than {LINES_MAX:,} lines; compare them as files")
-    lines = list(_lines(old, new))
-    added = sum(line.kind == "added" for line in lines)
-    gone = sum(line.kind == "gone" for line in lines)
-    shown = _shown(lines)
-    return LineChanges(tuple(lines[:shown]), added, gone, len(lines) - shown)
+    diff = list(difflib.unified_diff(old, new, lineterm=""))[2:]
+    lines = [(KINDS[line[0]], line[:WIDTH_MAX] if line[0] == "@" else line[1:WIDTH_MAX]) for line in diff]
+    kinds = Counter(kind for kind, _ in lines)
+    return LineChanges(
+        tuple(lines[:SHOWN_MAX]), kinds["added"], kinds["gone"], max(len(lines) - SHOWN_MAX, 0)
+    )
 
 
 def _change(
@@ -176,29 +168,3 @@ def _change(
         if shown.span and context.get("context")
     ]
     return "rewritten" if len(texts) == 2 and texts[0] != texts[1] else None
-
-
-def _lines(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
-    matcher = difflib.SequenceMatcher(None, old, new)
-    for group in matcher.get_grouped_opcodes(AROUND):
-        yield DiffLine("where", f"line {group[0][3] + 1:,}")
-        for tag, start, end, new_start, new_end in group:
-            if tag == "equal":
-                yield from (DiffLine("same", _cut(text)) for text in old[start:end])
-                continue
-            yield from (DiffLine("gone", _cut(text)) for text in old[start:end])
-            yield from (DiffLine("added", _cut(text)) for text in new[new_start:new_end])
-
-
-def _shown(lines: Sequence[DiffLine]) -> int:
-    """Return how many of the lines are shown."""
-    room = SHOWN_CHARACTERS
-    for count, line in enumerate(lines[:SHOWN_MAX]):
-        room -= len(line.text)
-        if room < 0:
-            return count
-    return min(len(lines), SHOWN_MAX)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= WIDTH_MAX else f"{text[: WIDTH_MAX - 1]}…"

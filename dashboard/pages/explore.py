@@ -12,14 +12,14 @@ from markupsafe import Markup, escape
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexer import Lexer
-from pygments.lexers import find_lexer_class_for_filename, get_lexer_for_filename
+from pygments.lexers import get_lexer_for_filename
 from pygments.util import ClassNotFound
 
-from ...ipc.errors import INVALID_PARAMS, NOT_FOUND, RpcError
+from ...ipc.errors import INVALID_PARAMS, RpcError
 from ..dependency_graph import SHOWN, arranged
 from ..exports import exported
-from ..formats import beginning
 from ..view import Page, ProjectChoice, get, href
+from .turn import found_or_none
 
 LIMIT: Final = 10
 LIMITS: Final = (10, 25, 50, 100)
@@ -72,8 +72,8 @@ TURNS: Final = 20
 TURNS_MAX: Final = 100
 
 SOURCE_LINES: Final = 400
-SOURCE_BYTES: Final = 80_000
-"""Maximum lines, and escaped bytes, of a file's text on its page; colours take as much again."""
+SOURCE_CHARACTERS: Final = 60_000
+"""Maximum lines, and characters, of a file's text on its page; colours take as much again."""
 
 
 class ExplorePage(Page):
@@ -112,7 +112,6 @@ class ExplorePage(Page):
         return await view.page(
             request,
             "explore.html",
-            at="explore",
             title=f"{question} – Explore" if question else "Explore",  # noqa: RUF001 - a dash
             project=project,
             question=question,
@@ -159,7 +158,6 @@ class ExplorePage(Page):
         return await view.page(
             request,
             "file.html",
-            at="explore",
             title=f"{values['node']['path']} – Explore" if values["node"] else "A file",  # noqa: RUF001
             project=project,
             asked=path,
@@ -180,7 +178,8 @@ class ExplorePage(Page):
         importers = _paths(node["importers"])
         near = [*importers[:SHOWN], *imports[:SHOWN]]
         turns, *found = await asyncio.gather(
-            self._turns(project, node["path"]), *[self._imports(project, file) for file in near]
+            self._view.call("ListContexts", cwd=project.root, path=node["path"], limit=TURNS_MAX),
+            *[self._imports(project, file) for file in near],
         )
         graph = arranged(node["path"], importers, imports, dict(zip(near, found, strict=True)))
         return {
@@ -192,23 +191,13 @@ class ExplorePage(Page):
             "imports": imports,
             "importers": importers,
             "outside": sorted({imported["module"] for imported in node["imports"] if "path" not in imported}),
-            "turns": turns,
+            "turns": turns["contexts"],
         }
 
     async def _imports(self, project: ProjectChoice, path: str) -> Sequence[str]:
         """Return the imports of a file, none if it was deleted meanwhile."""
-        try:
-            return _paths((await self._view.call("GetNode", cwd=project.root, node_id=path))["imports"])
-        except RpcError as error:
-            if error.code != NOT_FOUND:
-                raise
-            return []
-
-    async def _turns(self, project: ProjectChoice, path: str) -> Sequence[Mapping[str, Any]]:
-        """Return the turns that showed a file, the latest first, also those from before a restart."""
-        listed = await self._view.call("ListContexts", cwd=project.root, path=path, limit=TURNS_MAX)
-        found: Sequence[Mapping[str, Any]] = listed["contexts"]
-        return found
+        node = await found_or_none(self._view, "GetNode", cwd=project.root, node_id=path)
+        return _paths(node["imports"]) if node else []
 
 
 def _exported_table(request: web.Request, values: Mapping[str, Any]) -> web.StreamResponse | None:
@@ -223,23 +212,21 @@ def _exported_table(request: web.Request, values: Mapping[str, Any]) -> web.Stre
         return exported(
             request,
             SYMBOL_COLUMNS,
-            [{**one, "line": one["start_line"], "name": _name(one)} for one in node["symbols"]],
+            [
+                {**one, "line": one["start_line"], "name": one["node_id"].split("#")[-1]}
+                for one in node["symbols"]
+            ],
         )
     related = [("depends on it", one) for one in node["importers"]]
     related += [("it depends on", one) for one in node["imports"]]
     return exported(
         request,
         FILE_COLUMNS,
-        [{"relation": how, "path": one.get("path") or one["module"], **_line(one)} for how, one in related],
+        [
+            {"relation": how, "path": one.get("path") or one["module"], "line": one.get("line")}
+            for how, one in related
+        ],
     )
-
-
-def _name(symbol: Mapping[str, Any]) -> str:
-    return str(symbol["node_id"]).split("#")[-1]
-
-
-def _line(entry: Mapping[str, Any]) -> dict[str, Any]:
-    return {"line": entry["line"]} if "line" in entry else {}
 
 
 def _paths(entries: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -280,7 +267,7 @@ def _reasons(result: Mapping[str, Any]) -> list[str]:
 
 def _source(node: Mapping[str, Any]) -> dict[str, Any]:
     """Return the numbered lines of a file or definition, and how many more it has."""
-    text = beginning("\n".join(node["definition"].split("\n")[:SOURCE_LINES]), SOURCE_BYTES)
+    text = "\n".join(node["definition"].split("\n")[:SOURCE_LINES])[:SOURCE_CHARACTERS]
     code = numbered(text, node["path"], node["start_line"])
     whole = node["end_line"] - node["start_line"] + 1
     return {"code": code, "more": max(whole - len(code), 0)}
@@ -313,9 +300,6 @@ def highlighted(text: str, path: str) -> Markup:
 
 @lru_cache(maxsize=512)
 def _lexer(name: str) -> Lexer | None:
-    # Without the first test an unknown name would be guessed from an empty text.
-    if find_lexer_class_for_filename(name) is None:
-        return None
     try:
         return get_lexer_for_filename(name, stripnl=False, ensurenl=False)
     except ClassNotFound:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -11,7 +11,8 @@ from aiohttp import web
 
 from ..formats import count
 from ..hosts import ConnectedHost, connected_hosts
-from ..view import FailedPage, Page, ProjectChoice, get, href
+from ..view import Page, ProjectChoice, get, href
+from .project import STATES, progress
 from .sessions import CONTEXTS, name_by_prompt, prompts_in, session_row, usage_by, used_share
 
 SESSIONS: Final = 6
@@ -25,14 +26,6 @@ PROJECTS: Final = 8
 
 LATELY_S: Final = 3_600
 """Seconds in which a context that wasn't whole is a fault; one while a project is first read is soon past."""
-
-STATES: Final[Mapping[str, tuple[str, str]]] = {
-    "ready": ("ready", "good"),
-    "scanning": ("looking for files", "accent"),
-    "indexing": ("indexing", "accent"),
-    "degraded": ("degraded", "warn"),
-}
-"""A project's state in words, and the kind of its badge."""
 
 
 class HomePage(Page):
@@ -65,7 +58,6 @@ class HomePage(Page):
         return await view.page(
             request,
             "home.html",
-            at="home",
             title="Home",
             daemon=status,
             project=ProjectChoice("", known),
@@ -75,13 +67,13 @@ class HomePage(Page):
             closed_total=len(known["closed"]),
             wrong=[
                 *faults_of(status, hosts, listed["warnings"]),
-                *answer_faults(contexts, metrics["contexts"], view.failed),
+                *answer_faults(contexts, metrics["contexts"]),
             ],
             spent={**spent, "used": used_share(spent), "sessions": len(today.keys() - {""})},
             sessions=sessions,
             without=[one for one in contexts if not one["session_id"]][:TURNS],
             hosts=hosts,
-            progress=progress,
+            running=running,
             states=STATES,
         )
 
@@ -135,18 +127,15 @@ def faults_of(
         faults += [
             _fault(name, text, link)
             for text in project["degraded"]
-            if project["state"] == "degraded" or not progress(project)
+            if project["state"] == "degraded" or not running(project)
         ]
     for host in hosts:
         faults += [_fault(host.title, problem.text, fix=problem.fix) for problem in host.problems]
     return faults + [_fault("Sessions", text, "/sessions") for text in warnings]
 
 
-def answer_faults(
-    contexts: Sequence[Mapping[str, Any]], totals: Mapping[str, Any], failed: Collection[FailedPage]
-) -> list[dict[str, str]]:
-    """Return what was wrong with answers lately, a line each: contexts that weren't whole or came too late,
-    and pages that failed."""
+def answer_faults(contexts: Sequence[Mapping[str, Any]], totals: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return what was wrong with answers lately, in a line: contexts that weren't whole or came too late."""
     since = (datetime.now(UTC) - timedelta(seconds=LATELY_S)).isoformat()
     lately = [one for one in contexts if str(one["at"]) >= since]
     partial = sum(bool(one["partial"] or one["degraded"]) for one in lately)
@@ -156,39 +145,13 @@ def answer_faults(
         said.append(f"{partial:,} of {of} in the last hour not whole")
     if late := totals.get("late_hour", 0):
         said.append(f"{count(late, 'prompt')} without a context in time in the last hour")
-    faults = [_fault("Answers", ", ".join(said), "/diagnostics#answers")] if said else []
-    if failed:
-        latest = max(failed, key=lambda page: page.at)
-        pages = f"{count(len(failed), 'page')} failed, the last was {latest.path} ({latest.error})"
-        faults.append(_fault("Dashboard", pages, "/diagnostics#answers", "foveal logs"))
-    return faults
+    return [_fault("Answers", ", ".join(said), "/diagnostics#answers")] if said else []
 
 
 def _fault(what: str, text: str, link: str = "", fix: str = "") -> dict[str, str]:
     return {"what": what, "text": text, "link": link, "fix": fix}
 
 
-def progress(project: Mapping[str, Any]) -> list[tuple[str, int, int, str]]:
-    """Return a project's running work: what, how much is done, of how much, and a remark."""
-    running = []
-    pending = project["files_pending"]
-    if pending:
-        done = max(project["files"] - pending, 0)
-        running.append(("Files read", done, project["files"], f"{pending:,} to go"))
-    unlinked = project["files_unlinked"]
-    if unlinked and not pending:
-        done = max(project["files"] - unlinked, 0)
-        running.append(("References linked", done, project["files"], f"{unlinked:,} files to go"))
-    if project["embedding"] in ("running", "paused") and project["pending"]:
-        whole = project["embedded"] + project["pending"]
-        said = f"{project['pending']:,} to go"
-        if project["embedding"] == "paused":
-            said += ", paused"
-        elif project["eta_ms"] is not None:
-            said += f", about {_minutes(project['eta_ms'] / 1000)}"
-        running.append(("Embedded", project["embedded"], whole, said))
-    return running
-
-
-def _minutes(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+def running(project: Mapping[str, Any]) -> list[tuple[str, int, int, str]]:
+    """Return a project's work that goes on: what, how much is done, of how much, and a remark."""
+    return [row for row in progress(project) if row[3] not in ("", "off", "failed")]

@@ -3,39 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from aiohttp import web
 
 from ...ipc.errors import INVALID_PARAMS, RpcError
 from ..exports import exported
-from ..formats import beginning, escaped_bytes, exact, pages_of
-from ..view import PROJECT, Page, ProjectChoice, get, href, page_number
+from ..formats import exact
+from ..view import PROJECT, Page, ProjectChoice, get, href, page_number, rows_on
 from .decisions import DECISION_COLUMNS, OUTCOMES, all_decisions, decision_row, listed_decisions
 from .items import MODES, ItemKey, key_fields, key_of, matches, mode_of, order_of
 
 TABS: Final[Mapping[str, str]] = {
-    "rules": "Rules",
-    "references": "References",
-    "tools": "Tools",
-    "decisions": "Decisions",
-    "quarantine": "Quarantine",
-}
-"""The tabs by the `kind` in the address, with their titles."""
-
-LEADS: Final[Mapping[str, str]] = {
     "rules": "What agents must follow here.",
     "references": "Texts that agents can look things up in.",
     "tools": "What agents can run, from the MCP servers of this project.",
     "decisions": "What agents decided here, why, and how it turned out. Later agents get those that matter.",
     "quarantine": "Lines of the file of decisions that could not be read; nothing else is lost.",
 }
-"""What each tab shows, in a sentence."""
+"""The tabs by the `kind` in the address, which is their title too, with what each shows."""
 
 TYPES: Final[Mapping[str, str]] = {"rules": "rule", "references": "reference", "tools": "tool"}
 """The types of items by tab."""
@@ -43,17 +32,8 @@ TYPES: Final[Mapping[str, str]] = {"rules": "rule", "references": "reference", "
 ROWS: Final = 40
 """Maximum items on a page."""
 
-ROWS_BYTES: Final = 200_000
-"""Maximum bytes of all items on a page; 100 KB remain for servers, suggestions, sessions and notices."""
-
-ROW_BYTES: Final = 1_600
-"""Bytes of an item's tags."""
-
-TEXT_BYTES: Final = 1_500
-"""Maximum escaped bytes of an item's text; a link opens its file."""
-
-DESCRIPTION_BYTES: Final = 4_000
-"""Maximum escaped bytes of its description."""
+TEXT: Final = 1_500
+"""Maximum characters of an item's text, and of its description; a link opens its file."""
 
 SUGGESTIONS: Final = 5
 """Maximum suggestions shown."""
@@ -98,7 +78,7 @@ class KnowledgePage(Page):
             message = f"kind is one of {', '.join(TABS)}, not {kind!r:.40}"
             raise RpcError(INVALID_PARAMS, message, {"field": "kind"})
         project = await self._view.project(request)
-        values: dict[str, Any] = {"project": project, "kind": kind, "title": TABS[kind], "at": "knowledge"}
+        values: dict[str, Any] = {"project": project, "kind": kind, "title": kind.capitalize()}
         if not project.root:
             return await self._view.page(request, "knowledge.html", **values)
         listed, decisions = await asyncio.gather(
@@ -107,10 +87,14 @@ class KnowledgePage(Page):
         )
         counts = Counter(item["type"] for item in listed["items"])
         values |= {
-            "lead": LEADS[kind],
+            "lead": TABS[kind],
             "tabs": [
-                (name, title, href("/knowledge", project=project.root, kind=name, q=request.query.get("q")))
-                for name, title in TABS.items()
+                (
+                    name,
+                    name.capitalize(),
+                    href("/knowledge", project=project.root, kind=name, q=request.query.get("q")),
+                )
+                for name in TABS
             ],
             "counts": {
                 **{name: counts[item_type] for name, item_type in TYPES.items()},
@@ -140,8 +124,7 @@ class KnowledgePage(Page):
         file = exported(request, ITEM_COLUMNS, [{**(used.get(key_of(item)) or {}), **item} for item in shown])
         if file is not None:
             return file
-        pages = await asyncio.to_thread(lambda: pages_of([*map(_size, shown)], ROWS_BYTES, ROWS))
-        page = min(page_number(request), len(pages))
+        rows, page, last = rows_on(page_number(request), shown, ROWS)
         kept_in_links = {"project": project.root, "kind": kind, **kept}
         return await self._view.page(
             request,
@@ -150,7 +133,7 @@ class KnowledgePage(Page):
             item_type=TYPES[kind],
             kept=kept,
             filtered=any(kept.values()),
-            rows=_rows([shown[at] for at in pages[page - 1]], used),
+            rows=_rows(rows, used),
             found=len(shown),
             total=len(items),
             mode_counts=Counter(item["include"] for item in items),
@@ -160,7 +143,7 @@ class KnowledgePage(Page):
             suggestions=_suggestions(usage["suggestions"], items),
             sessions=[one for one in sessions["sessions"] if not one["ended"]][:SESSIONS],
             page=page,
-            last=len(pages),
+            last=last,
             modes=MODES,
             mode_of=mode_of,
             at_page=lambda number: href("/knowledge", **{**kept_in_links, "page": number}),
@@ -225,13 +208,12 @@ def _rows(items: Sequence[Mapping[str, Any]], used: Mapping[ItemKey, Any]) -> li
     for item in items:
         text = item.get("text", "")
         row = {**ABSENT, **item}
-        shown = beginning(text, TEXT_BYTES)
         rows.append(
             {
                 **row,
-                "text": exact(shown),
-                "cut": len(text) > len(shown),
-                "description": beginning(row["description"], DESCRIPTION_BYTES),
+                "text": exact(text[:TEXT]),
+                "cut": len(text) > TEXT,
+                "description": row["description"][:TEXT],
                 "use": used.get(key_of(item)),
                 "changed": _changed(item),
             }
@@ -244,18 +226,6 @@ def _changed(item: Mapping[str, Any]) -> dict[str, Any]:
     row = {**ABSENT, **item}
     without = {"text", "line"} if row["put"] else {"text", "line", "description"}
     return {name: value for name, value in row.items() if name not in without}
-
-
-def _size(item: Mapping[str, Any]) -> int:
-    """Return a generous estimate of an item's bytes on the page."""
-    named = json.dumps([item["name"], item.get("globs"), item["source"], item.get("server_name")])
-    return (
-        ROW_BYTES
-        + min(escaped_bytes(item.get("text", "")), TEXT_BYTES)
-        + min(escaped_bytes(item.get("description", "")), DESCRIPTION_BYTES)
-        + escaped_bytes(json.dumps(_changed(item)))
-        + 6 * escaped_bytes(named)  # in links, labels and the id of its text
-    )
 
 
 def _suggestions(
@@ -272,33 +242,14 @@ def _suggestions(
     return found[:SUGGESTIONS]
 
 
-@dataclass(frozen=True, slots=True)
-class ServerRow:
-    """A server with the file that configures it. `include` is the mode of its tools except the `own` ones
-    that have their own, and empty where none is known; `problem` says why its tools aren't known."""
+def server_rows(
+    files: Sequence[Mapping[str, Any]], items: Iterable[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return the approved servers, those with tools that somebody put, and foveal's own, by name.
 
-    name: str
-    path: str
-    line: int
-    tools: int
-    include: str
-    own: int
-    problem: str
-    is_foveal: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Unapproved:
-    """A file whose servers don't run because nobody approved its current content."""
-
-    path: str
-    servers: tuple[str, ...]
-    problem: str
-    command: str
-
-
-def server_rows(files: Sequence[Mapping[str, Any]], items: Iterable[Mapping[str, Any]]) -> list[ServerRow]:
-    """Return the approved servers, those with tools that somebody put, and foveal's own, by name."""
+    `include` is the mode of a server's tools except the `own` ones that have their own, and empty where none
+    is known; `problem` says why its tools aren't known.
+    """
     tools: dict[str, list[Mapping[str, Any]]] = {}
     for item in items:
         if item["type"] == "tool":
@@ -309,13 +260,25 @@ def server_rows(files: Sequence[Mapping[str, Any]], items: Iterable[Mapping[str,
         for server in file["servers"]
         if file["approved"] or server["left_out"] == FOVEAL
     }
-    return [
-        _server_row(name, *places.get(name, ("", {})), tools.get(name, []))
-        for name in sorted({*tools, *places})
-    ]
+    rows = []
+    for name in sorted({*tools, *places}):
+        (path, server), own = places.get(name, ("", {})), tools.get(name, [])
+        rows.append(
+            {
+                "name": name,
+                "path": path,
+                "line": server.get("line", 1),
+                "tools": len(own),
+                "include": own[0]["server_include"] if own else "",
+                "own": sum("own_include" in tool for tool in own),
+                "problem": _problem(server, own),
+                "is_foveal": server.get("left_out") == FOVEAL,
+            }
+        )
+    return rows
 
 
-def unapproved(files: Iterable[Mapping[str, Any]], root: str) -> list[Unapproved]:
+def unapproved(files: Iterable[Mapping[str, Any]], root: str) -> list[dict[str, Any]]:
     """Return the unapproved files, each with the command that approves it. A file whose only server is
     foveal needs no approval."""
     waiting = []
@@ -323,23 +286,8 @@ def unapproved(files: Iterable[Mapping[str, Any]], root: str) -> list[Unapproved
         servers = [server["name"] for server in file["servers"] if server["left_out"] != FOVEAL]
         if not file["approved"] and (servers or file["problem"]):
             command = shlex.join(["foveal", "tools", "approve", file["path"], "--cwd", root])
-            waiting.append(Unapproved(file["path"], tuple(servers), file["problem"], command))
+            waiting.append({**file, "servers": servers, "command": command})
     return waiting
-
-
-def _server_row(
-    name: str, path: str, server: Mapping[str, Any], tools: Sequence[Mapping[str, Any]]
-) -> ServerRow:
-    return ServerRow(
-        name,
-        path,
-        server.get("line", 1),
-        len(tools),
-        tools[0]["server_include"] if tools else "",
-        sum("own_include" in tool for tool in tools),
-        _problem(server, tools),
-        server.get("left_out") == FOVEAL,
-    )
 
 
 def _problem(server: Mapping[str, Any], tools: Sequence[Mapping[str, Any]]) -> str:

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from aiohttp import web
 
-from ...hooks.hosts.host import LEVELS, SettingsPlace
-from ...hooks.hosts.last_events import read as last_events
-from ...hooks.install.errors import InstallError
-from ...hooks.install.host_files import INSTALLABLE
-from ...hooks.install.program import find_program
-from ...hooks.install.state import inspect, problems
-from ...ipc.paths import state_folder
-from ...ipc.version import __version__
 from ..exports import exported
 from ..formats import count, duration
+from ..hosts import connected_hosts
 from ..view import Page, get
 
 STATES: Final[Mapping[str, tuple[str, str]]] = {
@@ -98,11 +90,11 @@ class ProjectPage(Page):
         values: dict[str, Any] = {}
         if project.root:
             cwd = project.root
-            status, scopes, trust, hosts, (folders, ignored) = await asyncio.gather(
+            status, scopes, trust, heard, (folders, ignored) = await asyncio.gather(
                 view.call("Status", cwd=cwd),
                 view.call("ListScopes", cwd=cwd),
                 view.call("GetTrust", cwd=cwd),
-                asyncio.to_thread(lambda: list(hosts_of(cwd, os.environ))),
+                view.call("ListHosts"),
                 asyncio.to_thread(_folders, cwd),
             )
             if response := exported(request, SCOPE_COLUMNS, scopes["scopes"]):
@@ -119,14 +111,14 @@ class ProjectPage(Page):
                 "scopes": scopes["scopes"],
                 "trust": trust["files"],
                 "removed": removed,
-                "hosts": hosts,
+                "hosts": await asyncio.to_thread(connected_hosts, heard["hosts"], cwd),
+                "places": PLACES,
                 "folders": folders,
                 "ignored": ignored,
             }
         return await view.page(
             request,
             "project.html",
-            at="project",
             title=project.name or "Project",
             project=project,
             states=STATES,
@@ -162,35 +154,6 @@ def progress(project: Mapping[str, Any]) -> list[tuple[str, int, int, str]]:
 def forgotten(removed: Mapping[str, int]) -> list[str]:
     """Return what a project's end would remove, in words, without what there is none of."""
     return [count(removed[name], one, many) for name, (one, many) in FORGOTTEN.items() if removed.get(name)]
-
-
-def hosts_of(root: str, environ: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
-    """Yield each host with where foveal is registered for it, what is wrong, and its last event."""
-    place = SettingsPlace(home=os.path.expanduser("~"), root=root, environ=environ)
-    try:
-        program = find_program(sys.argv[0], sys.executable, environ)
-    except InstallError:
-        program = ""
-    seen = last_events(state_folder(environ))
-    for host in INSTALLABLE:
-        states = [inspect(host, level, place, program, __version__) for level in LEVELS]
-        held = [state for state in states if state.is_registered]
-        event, at = seen.get(host.name, ("", ""))
-        if not held and not event and not any(file.exists for state in states for file in state.files):
-            continue
-        yield {
-            "name": host.name,
-            "levels": [PLACES[state.level] for state in held],
-            "events": len({event for state in held for event in state.events}),
-            "has_mcp": any(state.has_mcp for state in held),
-            "wrong": [
-                (wrong.text, wrong.fix)
-                for state in held
-                for wrong in problems(state, place, program, __version__)
-            ],
-            "event": event,
-            "at": at,
-        }
 
 
 def _folders(root: str) -> tuple[Sequence[str], Sequence[str]]:

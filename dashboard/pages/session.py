@@ -107,7 +107,6 @@ class SessionPage(Page):
         return await view.page(
             request,
             "session.html",
-            at="sessions",
             title=row["title"],
             project=project,
             session=session,
@@ -295,33 +294,18 @@ class SessionEntry:
     """Whether the link leaves the dashboard for another site; one to an editor doesn't."""
 
 
-@dataclass(frozen=True, slots=True)
-class ContextSet:
-    """A set with its entries, in their order."""
-
-    name: str
-    title: str
-    entries: tuple[SessionEntry, ...]
-
-    @property
-    def texts(self) -> list[str]:
-        """The stored texts of the entries."""
-        return [entry.text for entry in self.entries]
-
-    @property
-    def is_full(self) -> bool:
-        """Whether the set has its maximum of entries."""
-        return len(self.entries) >= SET_MAX
-
-
 def sets_of(
     context: Mapping[str, Sequence[str]], root: str, editor_link: Callable[[str, str], str]
-) -> list[ContextSet]:
+) -> list[dict[str, Any]]:
     """Return the sets but for the applet, which is no list. `editor_link` takes a root and a path in it."""
     return [
-        ContextSet(
-            name, TITLES.get(name, name), tuple(_entry(name, text, root, editor_link) for text in texts)
-        )
+        {
+            "name": name,
+            "title": TITLES.get(name, name),
+            "texts": texts,
+            "entries": [_entry(name, text, root, editor_link) for text in texts],
+            "is_full": len(texts) >= SET_MAX,
+        }
         for name, texts in context.items()
         if name != APPLET
     ]

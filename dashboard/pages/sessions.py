@@ -12,7 +12,7 @@ from aiohttp import web
 
 from ...ipc.errors import NOT_FOUND, RpcError
 from ..exports import exported
-from ..view import Page, ProjectChoice, View, get, href, page_number
+from ..view import Page, ProjectChoice, View, get, href, page_number, rows_on
 from .items import ItemKey, key_of, matches
 
 ROWS: Final = 50
@@ -74,14 +74,11 @@ class SessionsPage(Page):
         shown = chosen(sessions, kept, datetime.now(UTC))
         if file := exported(request, COLUMNS, shown):
             return file
-        last = max((len(shown) + ROWS - 1) // ROWS, 1)
-        page = min(page_number(request), last)
-        rows = shown[(page - 1) * ROWS : page * ROWS]
+        rows, page, last = rows_on(page_number(request), shown, ROWS)
         await name_by_prompt(view, rows)
         return await view.page(
             request,
             "sessions.html",
-            at="sessions",
             title="Sessions",
             project=ProjectChoice(kept["project"], known),
             roots=sorted({one["project"] for one in sessions} | {kept["project"]} - {""}),

@@ -70,10 +70,7 @@ ORDERS: Final[Mapping[str, str]] = {
 }
 """The orders of a list of slices, in words."""
 
-_ITEM_SOURCE = re.compile(
-    r"(?P<place>.+):(?P<line>\d+), (?P<mode>always|manual|agent|glob)(?P<whose>, .+)?", re.DOTALL
-)
-"""Contexts of earlier versions don't say whose an item is."""
+_ITEM_SOURCE = re.compile(r"(.+):(\d+), (always|manual|agent|glob)(, .+)?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,10 +153,10 @@ def _row(at: int, part: Mapping[str, Any]) -> SliceRow:
     name = path or _named_by(part["id"], part["type"])
     short = name.rstrip("/").rpartition("/")[2] or name
     span = part.get("span")
+    fields = {name: part[name] for name in ("id", "type", "tokens", "tokens_before", "compressed", "weight")}
     return SliceRow(
+        **fields,
         at=at,
-        id=part["id"],
-        type=part["type"],
         layer=part["layer"] if part["layer"] in LAYERS else "focus",
         name=name,
         symbol=symbol,
@@ -167,10 +164,6 @@ def _row(at: int, part: Mapping[str, Any]) -> SliceRow:
         path=path,
         start_line=part.get("start_line", 0),
         end_line=part.get("end_line", 0),
-        tokens=part["tokens"],
-        tokens_before=part["tokens_before"],
-        compressed=part["compressed"],
-        weight=part["weight"],
         score=part.get("score"),
         source=_source_of(part["source"]),
         span=(span[0], span[1]) if span else None,
@@ -186,7 +179,7 @@ def _named_by(identifier: str, type_: str) -> str:
 
 
 def _source_of(source: str) -> str:
-    found = _ITEM_SOURCE.fullmatch(source)
-    if found:
-        return f"from {found['place']}, line {found['line']}{found['whose'] or ''}; {MODES[found['mode']]}"
+    if found := _ITEM_SOURCE.fullmatch(source):
+        place, line, mode, whose = found.groups("")
+        return f"from {place}, line {line}{whose}; {MODES[mode]}"
     return SOURCES.get(source, source)

@@ -16,7 +16,7 @@ from ...ipc.errors import INVALID_PARAMS, NOT_FOUND, RpcError
 from ..drawings import budget_bar, by_layer, layers_of, sandwich, uses_of
 from ..exports import exported
 from ..formats import exact
-from ..view import Page, ProjectChoice, View, get, href, page_number
+from ..view import Page, ProjectChoice, View, get, href, page_number, rows_on
 from .sessions import named_session
 from .slices import ORDERS, SliceRow, dropped_rows, ordered, slice_rows
 
@@ -109,7 +109,6 @@ class TurnPage(Page):
         return await view.page(
             request,
             "turn.html",
-            at="sessions",
             title=_title(context["prompt"]),
             project=project,
             picked="/sessions",
@@ -176,18 +175,12 @@ async def turns_around(
 ) -> tuple[Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]]]:
     """Return the turns of a context's session, and the others of its project, the latest first."""
     root, session_id = context["project"], context["session_id"]
-    projects, of_session = await asyncio.gather(
-        found_or_none(view, "ListContexts", cwd=root, limit=TURNS),
-        found_or_none(view, "ListContexts", session_id=session_id, limit=TURNS) if session_id else _none(),
-    )
+    projects = await found_or_none(view, "ListContexts", cwd=root, limit=TURNS)
+    of_session = session_id and await found_or_none(view, "ListContexts", session_id=session_id, limit=TURNS)
     turns = of_session["contexts"] if of_session else []
     there = {one["context_id"] for one in turns}
     others = projects["contexts"] if projects else []
     return turns, [one for one in others if one["context_id"] not in there]
-
-
-async def _none() -> None:
-    return None
 
 
 async def _record(view: View, context: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -236,8 +229,7 @@ def _drawn(context: Mapping[str, Any], shown: Mapping[str, str], page: int) -> d
     """Return what the page shows of the slices. Takes some milliseconds for a large context."""
     rows = slice_rows(context["slices"])
     listed = ordered(rows, shown["order"])
-    last = max(-(-len(listed) // ROWS), 1)
-    page = min(page, last)
+    on_this, page, last = rows_on(page, listed, ROWS)
     pages = {row.at: at // ROWS + 1 for at, row in enumerate(listed)}
     texts = sent_texts(context, rows)
 
@@ -257,7 +249,7 @@ def _drawn(context: Mapping[str, Any], shown: Mapping[str, str], page: int) -> d
         "uses": uses,
         "by_layer": by_layer(uses, rows),
         "bar": budget_bar(context, uses),
-        "rows": listed[(page - 1) * ROWS : page * ROWS],
+        "rows": on_this,
         "first": (page - 1) * ROWS + 1,
         "largest": max((row.tokens for row in rows), default=0) or 1,
         "slices": {row.id: row for row in rows},
@@ -273,7 +265,7 @@ def _drawn(context: Mapping[str, Any], shown: Mapping[str, str], page: int) -> d
         "dropped": dropped_rows(context["dropped"]),
         "texts": [(text, text.bytes, text.lines) for text in texts],
         "contents": on_page(texts),
-        "parts": _parts(texts),
+        "parts": {at: text.name for text in texts for _, at in text.pieces if at is not None},
     }
 
 
@@ -290,11 +282,6 @@ def _title(prompt: str) -> str:
     if len(first) <= TITLE_MAX:
         return first or "A context without a prompt"
     return f"{first[:TITLE_MAX].rpartition(' ')[0] or first[:TITLE_MAX]}…"
-
-
-def _parts(texts: Sequence[Text]) -> dict[int, str]:
-    """Return in which text each slice stands, by the slice's number."""
-    return {at: text.name for text in texts for _, at in text.pieces if at is not None}
 
 
 ON_PAGE_MAX: Final = 130_000
@@ -355,8 +342,8 @@ def sent_texts(context: Mapping[str, Any], rows: Sequence[SliceRow]) -> list[Tex
     if whole is None:
         return []
     if context["format"] == "json":
-        return [Text("context", "The JSON document", tuple(_json_pieces(whole, rows)))]
-    slices = [(whole[row.span[0] : row.span[1]], row.at) for row in _by_place(rows) if row.span]
+        return [Text("context", "The JSON document", ((whole, None),))]
+    slices = [(whole[row.span[0] : row.span[1]], row.at) for row in ordered(rows, "place") if row.span]
     if context["format"] == "messages" and "messages" in context:
         return list(_messages(context, rows, slices))
     if "system_prompt" in context:
@@ -396,10 +383,6 @@ def _messages(
         yield Text("tools", "Tools", ((json.dumps(context["tools"], indent=2, ensure_ascii=False), None),))
 
 
-def _by_place(rows: Sequence[SliceRow]) -> list[SliceRow]:
-    return sorted(rows, key=lambda row: row.span or (0, 0))
-
-
 def _pieces(text: str, slices: Sequence[tuple[str, int]]) -> Iterator[tuple[str, int | None]]:
     """Yield a text in pieces: the slices' texts, which it has in this order, and what is between them."""
     at = 0
@@ -422,20 +405,3 @@ def _find(text: str, wanted: str, start: int) -> tuple[int, int]:
         if found >= 0:
             return found, found + len(form)
     return -1, -1
-
-
-def _json_pieces(text: str, rows: Sequence[SliceRow]) -> Iterator[tuple[str, int | None]]:
-    """Yield a JSON document in pieces. No text inside can look like the beginning of a slice: its quotes are
-    escaped."""
-    starts = []
-    for row in rows:
-        head = json.dumps({"id": row.id}, ensure_ascii=False)[:-1]
-        found = text.find(f"{head}, ")
-        if found >= 0:
-            starts.append((found, row.at))
-    starts.sort()
-    if not starts or starts[0][0]:
-        yield text[: starts[0][0] if starts else len(text)], None
-    ends = [start for start, _ in starts[1:]] + [len(text)]
-    for (start, number), end in zip(starts, ends, strict=True):
-        yield text[start:end], number

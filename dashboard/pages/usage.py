@@ -12,7 +12,7 @@ from aiohttp import web
 from ...ipc.errors import INVALID_PARAMS, RpcError
 from ..exports import exported
 from ..formats import count, share
-from ..view import PROJECT, Page, ProjectChoice, get, href
+from ..view import PROJECT, NotOpen, Page, ProjectChoice, get, href
 from .diagnostics import Drawing
 from .slices import TYPES
 
@@ -66,7 +66,9 @@ class Usage(Page):
         if by and by not in (*GROUPS, NEVER):
             raise RpcError(INVALID_PARAMS, f"by is one of {', '.join((*GROUPS, NEVER))}, not {by!r:.40}")
         known, root = await view.call("ListProjects"), query.get(PROJECT, "")
-        project = ProjectChoice.at(known, root)
+        project = ProjectChoice(root, known)
+        if root and not project.is_known:
+            raise NotOpen(project)
         since, until = query.get("since", ""), query.get("until", "")
         asked = {"cwd": root or None, "since": since or None, "until": until or None}
         replies = dict(
@@ -88,7 +90,6 @@ class Usage(Page):
         return await view.page(
             request,
             "usage.html",
-            at="usage",
             title="Usage",
             project=project,
             by=by,

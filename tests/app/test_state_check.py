@@ -115,14 +115,6 @@ def test_a_newer_database_is_no_damage(tmp_path: Path) -> None:
     assert "newer foveal (version 99" in finding.text
 
 
-def test_whole_file_that_an_earlier_version_set_aside_is_told_from_damage(state: Path) -> None:
-    (state / "trusted.json").rename(state / "trusted.json.damaged-7")
-    (state / "scopes.sqlite.damaged-8").write_bytes(b"no database" * 100)
-    findings = found(state)
-    assert "rename it to trusted.json" in findings["trusted.json.damaged-7"].text
-    assert "remove it" in findings["scopes.sqlite.damaged-8"].text
-
-
 def test_index_with_a_bad_row_or_key_is_repaired(tmp_path: Path) -> None:
     for statement in (
         "INSERT INTO files VALUES (1, CAST(x'ff' AS TEXT), 1, 1, 1, 1, x'', '', '', 0, 0, 0, x'')",

@@ -10,9 +10,7 @@ from foveal.daemon.core.metric_history import FILE, Gauges, Metrics, Sample, Sam
 from foveal.daemon.core.system import System
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser_cases import Site, browser, page, signed_in, site
-
-__all__ = ["browser", "page", "site"]
+from tests.browser_cases import Site, signed_in
 
 CHART = "#chart-memory"
 
@@ -91,16 +89,6 @@ def test_keys_read_values_and_zoom(page: Page, site: Site) -> None:
     page.wait_for_url(re.compile("since=.*until="))
     page.keyboard.press("Escape")
     page.wait_for_url(lambda url: "since" not in url)
-
-
-def test_a_chart_takes_the_colours_of_the_theme(page: Page, site: Site) -> None:
-    page.goto(f"{site.address}/diagnostics")
-    canvas = page.locator(f"{CHART} canvas")
-    expect(canvas).to_be_visible()
-    light = canvas.screenshot()
-    page.emulate_media(color_scheme="dark")
-    expect(page.locator("html")).to_have_css("color-scheme", "light dark")
-    assert canvas.screenshot() != light
 
 
 def test_without_a_script_the_same_figures_are_in_tables(browser: Browser, site: Site) -> None:

@@ -1,72 +1,30 @@
-"""What a reader does on the dashboard, in a real browser: keys, live pages, search, undo, a daemon that dies."""
+"""What a reader does on the dashboard, in a real browser: keys, live pages, search, undo."""
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
+from urllib.parse import quote, unquote
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, ViewportSize, expect
 
-from tests.browser_cases import Site, browser, page, signed_in, site
+from tests.browser_cases import Site, overflow_px, signed_in
 from tests.conftest import SMALL_PROJECT, write_files
-
-__all__ = ["browser", "page", "site"]
-
-ADDRESSES = {
-    "overview": "/",
-    "explore": "/explore?project={root}&q=how+do+sessions+expire",
-    "file": "/explore/file?project={root}&path=src/shop/auth.py",
-    "definition": "/explore/file?project={root}&path=src/shop/auth.py%23login",
-    "turn": "/turns/{context_id}",
-    "sessions": "/sessions?project={root}",
-    "session": "/sessions/s1",
-    "rules": "/knowledge?project={root}",
-    "tools": "/knowledge?project={root}&kind=tools",
-    "decisions": "/knowledge?project={root}&kind=decisions",
-    "decision": "/knowledge/decisions/{experience_id}?project={root}",
-    "prune": "/knowledge/decisions/prune?project={root}&max_count=1",
-    "quarantine": "/knowledge?project={root}&kind=quarantine",
-    "usage": "/usage",
-    "project": "/project?project={root}",
-    "diagnostics": "/diagnostics",
-    "an error": "/nothing",
-}
 
 
 @pytest.fixture(scope="module")
-def ids(site: Site, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def root(site: Site, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Give a project in which agents worked, and what they left."""
-    root = write_files(tmp_path_factory.mktemp("p") / "shop", SMALL_PROJECT)
-    daemon = site.daemon
-    daemon.open_ready(root)
-    daemon.call("CreateSession", cwd=str(root), session_id="s1", name="Sessions", agent_name="codex")
-    daemon.call("SetRelevantContext", session_id="s1", set_name="ports", items=["8080"])
-    left = [
-        daemon.call(
-            "GraftExperience",
-            cwd=str(root),
-            experience={"decision": f"Decision {number}", "agent_id": "codex", "session_id": "s1"},
-        )["experience_ids"][0]
-        for number in range(3)
-    ]
-    asked = {"cwd": str(root), "prompt": "how do sessions expire?", "session_id": "s1", "agent_name": "codex"}
-    reply = daemon.call("GetContext", **asked)
-    return {
-        "root": str(root),
-        "context_id": reply["context_id"],
-        "scope_id": reply["scope_id"],
-        "request_id": reply["request_id"],
-        "experience_id": left[0],
-    }
+    folder = write_files(tmp_path_factory.mktemp("p") / "shop", SMALL_PROJECT)
+    site.daemon.open_ready(folder)
+    for number in range(3):
+        experience = {"decision": f"Decision {number}", "agent_id": "codex", "session_id": "s1"}
+        site.daemon.call("GraftExperience", cwd=str(folder), experience=experience)
+    return str(folder)
 
 
-def show(page: Page, site: Site, ids: dict[str, str], name: str) -> None:
-    page.goto(site.address + ADDRESSES[name].format(**ids))
-
-
-def test_pages_are_reached_by_keys_alone(page: Page, site: Site, ids: dict[str, str]) -> None:
-    show(page, site, ids, "overview")
+def test_pages_are_reached_by_keys_alone(page: Page, site: Site, root: str) -> None:
+    page.goto(site.address)
     page.keyboard.press("g")
     page.keyboard.press("k")
     page.wait_for_url("**/knowledge*")
@@ -86,8 +44,8 @@ def test_pages_are_reached_by_keys_alone(page: Page, site: Site, ids: dict[str, 
     expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
 
 
-def test_results_come_while_somebody_types(page: Page, site: Site, ids: dict[str, str]) -> None:
-    page.goto(f"{site.address}/explore?project={ids['root']}")
+def test_results_come_while_somebody_types(page: Page, site: Site, root: str) -> None:
+    page.goto(f"{site.address}/explore?project={root}")
     page.locator("h1").click()  # the field has the focus at first, where the key is a letter
     page.keyboard.press("/")
     page.keyboard.type("who calls login?")
@@ -96,16 +54,6 @@ def test_results_come_while_somebody_types(page: Page, site: Site, ids: dict[str
     assert "who+calls+login" in page.url
     page.keyboard.press("ArrowDown")
     assert page.evaluate("() => document.activeElement.closest('.hit') !== null")
-
-
-def test_a_deleted_decision_comes_back_by_undo(page: Page, site: Site, ids: dict[str, str]) -> None:
-    show(page, site, ids, "decisions")
-    row = page.locator(".decision", has_text="Decision 1")
-    row.get_by_role("button", name="Delete").click()
-    expect(page.get_by_text("2 decisions").or_(row)).not_to_have_count(2)
-    expect(row).to_have_count(0)
-    page.locator("#messages").get_by_role("button", name="Undo").click()
-    expect(row).to_have_count(1)
 
 
 def test_what_a_pruning_takes_is_shown_first(page: Page, site: Site, tmp_path: Path) -> None:
@@ -137,45 +85,113 @@ def test_an_index_is_watched_while_it_grows(page: Page, site: Site, tmp_path: Pa
     expect(card).to_contain_text("401 files")
 
 
-def test_a_context_appears_on_an_open_page(page: Page, site: Site, ids: dict[str, str]) -> None:
-    show(page, site, ids, "overview")
-    expect(page.locator("#latest")).to_contain_text("how do sessions expire?")
-    site.daemon.call("GetContext", cwd=ids["root"], prompt="what is a cart?", agent_name="cursor")
-    expect(page.locator("#latest")).to_contain_text("what is a cart?")
+PHONE = ViewportSize(width=360, height=740)
 
 
-def test_events_are_seen_as_they_come(page: Page, site: Site, ids: dict[str, str]) -> None:
-    show(page, site, ids, "diagnostics")
-    expect(page.locator("#state")).to_have_text("connected")
-    site.daemon.call("SetRelevantContext", session_id="s1", set_name="ports", items=["9090"])
-    expect(page.locator("#events li").first).to_contain_text("context.changed")
+@pytest.fixture(scope="module")
+def ids(site: Site, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Give the id of a turn, and a project that was open before."""
+    root = write_files(tmp_path_factory.mktemp("p") / "shop", SMALL_PROJECT)
+    closed = write_files(tmp_path_factory.mktemp("c") / "was-open", SMALL_PROJECT)
+    for folder in (root, closed):
+        site.daemon.open_ready(folder)
+    site.daemon.call("CloseProject", path=str(closed))
+    reply = site.daemon.call("GetContext", cwd=str(root), prompt="sessions")
+    return {"closed": quote(str(closed)), "context": reply["context_id"]}
 
 
-def test_pages_are_read_without_scripts(browser: Browser, site: Site, ids: dict[str, str]) -> None:
+def test_days_are_those_of_the_reader(
+    site: Site, browser: Browser, ids: dict[str, str], tmp_path: Path
+) -> None:
+    root = write_files(tmp_path / "days", SMALL_PROJECT)
+    for hour in ("2026-03-02T00:30:00Z", "2026-03-01T23:30:00Z", "2026-03-01T09:00:00Z"):
+        left = {"decision": f"At {hour}", "agent_id": "codex", "session_id": "s", "timestamp": hour}
+        site.daemon.call("GraftExperience", cwd=str(root), experience=left)
+    address = f"{site.address}/knowledge?project={quote(str(root))}&kind=decisions"
+    for zone, days in (
+        ("UTC", ["March 2, 2026", "March 1, 2026"]),
+        ("Asia/Tokyo", ["March 2, 2026", "March 1, 2026"]),
+        ("America/New_York", ["March 1, 2026"]),
+    ):
+        with signed_in(browser, site, timezone_id=zone, locale="en-US") as page:
+            page.goto(address)
+            expect(page.locator(".day h2")).to_have_text(days)
+            assert page.locator(".decision").count() == 3
     with signed_in(browser, site, java_script_enabled=False) as page:
-        for name in ADDRESSES:
-            if name != "an error":
-                show(page, site, ids, name)
-                expect(page.locator("h1")).to_have_count(1)
-                assert page.locator(".scripted:visible").count() == 0
+        page.goto(address)
+        expect(page.locator(".day h2")).to_have_text(["2 March 2026 UTC", "1 March 2026 UTC"])
 
 
-def test_colours_can_be_chosen_and_stay(page: Page, site: Site, ids: dict[str, str]) -> None:
-    show(page, site, ids, "overview")
-    switch = page.locator("[data-theme-switch]")
-    switch.click()
-    switch.click()
-    assert page.evaluate("() => document.documentElement.dataset.theme") == "dark"
-    show(page, site, ids, "diagnostics")
-    assert page.evaluate("() => document.documentElement.dataset.theme") == "dark"
+def test_the_projects_are_picked_from_within_a_phones_screen(
+    site: Site, browser: Browser, ids: dict[str, str]
+) -> None:
+    with signed_in(browser, site, viewport=PHONE) as page:
+        page.goto(f"{site.address}/turns/{ids['context']}")
+        page.locator(".picker summary").click()
+        box = page.locator(".menu").bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= PHONE["width"]
+        page.locator(".menu a", has_text="shop").first.click()
+        expect(page.locator("h1")).to_have_text("Sessions")
 
 
-def test_an_open_page_outlives_the_daemon(page: Page, site: Site, ids: dict[str, str]) -> None:
-    show(page, site, ids, "overview")
-    expect(page.locator("#connection")).to_be_hidden()
-    site.daemon.stop(signal.SIGKILL)
-    expect(page.locator("#connection")).to_be_visible()
-    site.daemon.call("Ping")  # starts the daemon again
-    expect(page.locator("#connection")).to_be_hidden()
-    site.daemon.call("GetContext", cwd=ids["root"], prompt="after the restart")
-    expect(page.locator("#latest")).to_contain_text("after the restart")
+def test_a_closed_project_is_opened_by_its_button(site: Site, browser: Browser, ids: dict[str, str]) -> None:
+    with browser.new_context(
+        viewport=PHONE
+    ) as context:  # not a watched one: that the page is a 404 is told in its console
+        page = context.new_page()
+        page.goto(site.login_url())
+        reply = page.goto(f"{site.address}/explore?project={ids['closed']}&q=login")
+        assert reply is not None
+        assert reply.status == 404
+        assert overflow_px(page) == 0
+        page.get_by_role("button", name="Open was-open").click()
+        expect(page.locator("h1")).to_have_text("Explore")
+        expect(page.locator("input.question")).to_have_value("login")
+    assert site.daemon.call("CloseProject", path=unquote(ids["closed"])) == {"closed": True}
+
+
+def test_a_folder_is_excluded_by_two_clicks_and_undone(page: Page, site: Site, tmp_path: Path) -> None:
+    root = write_files(tmp_path / "shop", {**SMALL_PROJECT, "docs/a.md": "# A\n", ".fovealignore": "*.log\n"})
+    site.daemon.open_ready(root)
+    page.goto(f"{site.address}/project?project={root}")
+    page.get_by_role("button", name="Exclude docs/").click()
+    expect(page.locator("#excluded")).to_contain_text("/docs/")
+    assert (root / ".fovealignore").read_text("utf-8") == "*.log\n/docs/\n"
+    page.locator("#messages").get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("button", name="Exclude docs/")).to_be_visible()
+    assert (root / ".fovealignore").read_text("utf-8") == "*.log\n"
+    page.get_by_label("Folder or file").fill("src/shop/auth.py")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Include /src/shop/auth.py again").click()
+    expect(page.get_by_role("button", name="Include /src/shop/auth.py again")).to_have_count(0)
+    assert (root / ".fovealignore").read_text("utf-8") == "*.log\n"
+    site.daemon.call("CloseProject", path=str(root))
+
+
+def test_a_project_is_forgotten_by_three_clicks_that_say_what_goes(
+    page: Page, site: Site, tmp_path: Path
+) -> None:
+    root = write_files(tmp_path / "old", SMALL_PROJECT)
+    site.daemon.open_ready(root)
+    site.daemon.call("GetContext", cwd=str(root), prompt="how do sessions expire?")
+    page.goto(f"{site.address}/project?project={root}")
+    page.get_by_role("link", name="Forget old…").click()
+    expect(page.locator("#content")).to_contain_text("This removes the index, 1 context")
+    page.get_by_role("button", name="Forget old").click()
+    page.wait_for_url(f"{site.address}/")
+    known = site.daemon.call("ListProjects")
+    assert str(root) not in [one["root"] for one in (*known["projects"], *known["closed"])]
+    assert (root / "src").exists()
+
+
+def test_a_scope_is_listed_and_released(page: Page, site: Site, tmp_path: Path) -> None:
+    root = write_files(tmp_path / "scoped", SMALL_PROJECT)
+    site.daemon.open_ready(root)
+    site.daemon.call("GetContext", cwd=str(root), prompt="how do sessions expire?", agent_name="codex")
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.goto(f"{site.address}/project?project={root}")
+    expect(page.locator("#scopes tbody tr")).to_have_count(1)
+    page.get_by_role("button", name="Release").click()
+    expect(page.locator("#scopes")).to_contain_text("No scopes yet")

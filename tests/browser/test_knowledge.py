@@ -12,11 +12,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser_cases import Site, accessibility_faults, browser, page, site
+from tests.browser_cases import Site
 from tests.conftest import SMALL_PROJECT, write_files
 from tests.server_cases import RAW_SERVER
-
-__all__ = ["browser", "page", "site"]
 
 SESSION = "payment-bug"
 
@@ -101,17 +99,6 @@ def test_a_rule_is_pinned_in_two_clicks_into_all_sessions_or_one(site: Site, pag
     assert "commits" not in [item["name"] for item in session["items"]]
 
 
-def test_the_text_of_a_rule_is_edited_and_undone(site: Site, page: Page, root: Path) -> None:
-    page.goto(f"{site.address}/knowledge?project={root}&q=commits")
-    page.get_by_role("button", name="Edit commits").click()
-    page.get_by_role("dialog").get_by_label("Text").fill("Small commits.")
-    page.get_by_role("button", name="Save").click()
-    expect(page.locator("#items")).to_contain_text("Small commits.")
-    page.get_by_role("button", name="Undo").click()
-    expect(page.locator("#items")).to_contain_text("Text of commits.")
-    assert items(site, root)["commits"]["include"] == "manual"
-
-
 def test_a_decision_is_created_and_deleted_in_two_clicks(site: Site, page: Page, root: Path) -> None:
     page.goto(f"{site.address}/knowledge?project={root}")
     page.get_by_role("link", name="Decisions").click()
@@ -148,16 +135,6 @@ def test_marks_and_edits_of_a_decision_are_undone(site: Site, page: Page, root: 
     expect(page.locator("#decision")).to_contain_text("It was cheap.")
     page.get_by_role("button", name="Undo").click()
     expect(page.locator("#decision")).to_contain_text("It is cheap.")
-
-
-def test_dialogs_shut_nobody_out(site: Site, page: Page, root: Path) -> None:
-    page.goto(f"{site.address}/knowledge?project={root}")
-    for button in ("New rule", "Pin commits", "Edit commits"):
-        page.get_by_role("button", name=button).click()
-        expect(page.get_by_role("dialog")).to_be_visible()
-        assert accessibility_faults(page) == [], button
-        page.keyboard.press("Escape")
-        expect(page.get_by_role("dialog")).to_have_count(0)
 
 
 def test_a_hit_leads_to_its_file_and_the_turns_that_showed_it(site: Site, page: Page, root: Path) -> None:
@@ -211,57 +188,6 @@ def test_an_item_is_saved_on_top_of_what_it_is_by_then(site: Site, page: Page, r
     (item,) = [one for one in items if one["name"] == "stale"]
     assert (item["include"], item["description"], item["priority_level"]) == ("manual", "Second.", 123)
     site.daemon.call("DeleteItem", cwd=str(root), type="rule", name="stale")
-
-
-def test_filters_stay_in_the_address_from_one_to_the_next(site: Site, page: Page, root: Path) -> None:
-    page.goto(f"{site.address}/knowledge?project={root}")
-    page.get_by_role("navigation", name="When agents get them").get_by_role("link", name="Manual").press(
-        "Enter"
-    )
-    page.wait_for_url("**mode=manual*")
-    page.keyboard.press("/")
-    page.keyboard.type("commits")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**q=commits*")
-    assert "mode=manual" in page.url
-    expect(page.locator("li.item")).to_have_count(1)
-    page.get_by_role("link", name="show all").click()
-    expect(page.locator("li.item")).to_have_count(4)
-
-
-def test_how_an_item_comes_in_is_chosen_and_taken_back(site: Site, page: Page, root: Path) -> None:
-    def modes() -> dict[str, str]:
-        items = site.daemon.call("ListItems", cwd=str(root))["items"]
-        return {item["name"]: item["include"] for item in items}
-
-    before = modes()
-    page.goto(f"{site.address}/knowledge?project={root}")
-    page.get_by_role("button", name="Edit CLAUDE.md").click()
-    dialog = page.get_by_role("dialog")
-    dialog.get_by_text("For a message about a file").click()
-    dialog.get_by_role("textbox", name="Patterns").fill("*.py")
-    dialog.get_by_role("button", name="Save").click()
-    row = page.locator("li.item", has=page.get_by_text("CLAUDE.md", exact=True).first)
-    expect(row).to_contain_text("*.py")
-    assert modes()["CLAUDE.md"] == "glob"
-    page.get_by_role("button", name="Undo").click()
-    expect(row).not_to_contain_text("*.py")
-    assert modes() == before
-    page.goto(f"{site.address}/knowledge?project={root}&kind=tools")
-    page.get_by_label("Mode of raw").select_option("agent")
-    expect(page.locator("li.item", has_text="page0")).to_contain_text("When relevant")
-    page.get_by_role("button", name="Edit page0").click()
-    dialog.get_by_text("Always", exact=True).click()
-    expect(dialog.locator("#change-result")).to_have_text("Its mode: Always.")
-    dialog.get_by_role("button", name="Save").click()
-    expect(page.locator("li.item", has_text="page0")).to_contain_text("its own")
-    page.locator(".message", has_text="page0 now has the mode “Always”").get_by_role(
-        "button", name="Undo"
-    ).click()
-    page.locator(".message", has_text="raw now has the mode “When relevant”").get_by_role(
-        "button", name="Undo"
-    ).click()
-    expect(page.locator("li.item", has_text="page1")).to_contain_text("Always")
 
 
 def test_a_deleted_rule_comes_back_by_undo(site: Site, page: Page, root: Path) -> None:

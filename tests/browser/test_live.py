@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Request, expect
 
-from tests.browser_cases import Site, browser, page, signed_in, site
+from tests.browser_cases import Site
 from tests.conftest import SMALL_PROJECT, write_files
-
-__all__ = ["browser", "page", "site"]
 
 PAGES = 8
 """More than the six connections that a browser has to one host."""
@@ -114,17 +112,6 @@ def test_who_is_signed_out_is_told_and_a_new_login_serves_the_open_pages(
         expect(old.locator("#decision")).to_contain_text("worked")
 
 
-def test_a_mark_is_shown_where_it_was_set(site: Site, page: Page, root: Path) -> None:
-    experience_id = graft(site, root, "Marked")
-    page.goto(f"{site.address}/knowledge/decisions/{experience_id}?project={root}")
-    button = page.get_by_role("button", name="Failed", exact=True)
-    button.press("Enter")
-    expect(button).to_have_class("main")
-    expect(button).to_be_focused()
-    page.get_by_role("button", name="Hold back").press("Enter")
-    expect(page.get_by_role("button", name="Trust it")).to_be_focused()
-
-
 def test_an_entry_that_goes_leaves_the_focus_to_the_next(site: Site, page: Page, root: Path) -> None:
     for number in range(3):
         graft(site, root, f"In a row {number}")
@@ -197,17 +184,6 @@ def test_keys_of_one_letter_can_be_switched_off_and_on(site: Site, page: Page, r
     assert page.evaluate("() => document.activeElement.dataset.key") == "/"
 
 
-def test_arrows_go_on_from_inside_a_result(site: Site, page: Page, root: Path) -> None:
-    page.goto(f"{site.address}/explore?project={root}&q=session")
-    hits = page.locator(".hit")
-    hits.nth(0).get_by_role("link", name="Open in editor").focus()
-    page.keyboard.press("ArrowDown")
-    expect(hits.nth(1).locator("[data-stop]")).to_be_focused()
-    hits.nth(1).get_by_role("link", name="Open in editor").focus()
-    page.keyboard.press("ArrowUp")
-    expect(hits.nth(0).locator("[data-stop]")).to_be_focused()
-
-
 def test_a_search_that_is_refused_says_why_and_its_results_bring_their_languages(
     browser: Browser, site: Site, root: Path
 ) -> None:
@@ -225,14 +201,3 @@ def test_a_search_that_is_refused_says_why_and_its_results_bring_their_languages
         window.locator("select[name=limit]").select_option("7")
         expect(window.locator("#results [role=alert]")).to_contain_text("limit is one of")
         assert window.url == answered
-
-
-def test_what_cant_be_copied_is_selected(browser: Browser, site: Site, root: Path) -> None:
-    context_id = site.daemon.call("GetContext", cwd=str(root), prompt="sessions")["context_id"]
-    with signed_in(browser, site) as window:
-        window.context.grant_permissions([])  # and so refuse all
-        window.goto(f"{site.address}/turns/{context_id}")
-        window.get_by_role("button", name="Copy", exact=True).first.click()
-        expect(window.locator(".message.bad")).to_contain_text("press Ctrl C")
-        text = window.locator("#text-context").evaluate("one => one.textContent")
-        assert window.evaluate("() => getSelection().toString()").strip() == text.strip()

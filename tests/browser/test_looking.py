@@ -11,10 +11,8 @@ from urllib.parse import quote
 
 from playwright.sync_api import Browser
 
-from tests.browser_cases import Site, browser, site
+from tests.browser_cases import Site
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
-
-__all__ = ["browser", "site"]
 
 PAGES = (
     "/",

@@ -9,15 +9,13 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.browser_cases import Site, accessibility_faults, browser, overflow_px, page, signed_in, site
+from tests.browser_cases import Site
 from tests.conftest import SMALL_PROJECT, write_files
 from tests.daemon.test_timeline import Host
 from tests.dashboard.test_played_sessions import PLAYS
 from tests.server_cases import RAW_SERVER
-
-__all__ = ["browser", "page", "site"]
 
 SESSION = "payment-bug"
 
@@ -83,16 +81,6 @@ def test_a_set_is_edited_and_the_event_arrives_in_a_second_tab(site: Site, page:
     assert "endpoints" not in kept(site)
 
 
-def test_an_entry_is_removed_and_comes_back_with_undo(site: Site, page: Page) -> None:
-    before = kept(site)
-    page.goto(f"{site.address}/sessions/{SESSION}?tab=context")
-    page.get_by_role("button", name="Remove 8080").click()
-    expect(page.get_by_role("link", name="8080")).to_have_count(0)
-    page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_role("link", name="8080")).to_be_visible()
-    assert kept(site) == before
-
-
 def test_undo_leaves_what_others_did_meanwhile(site: Site, page: Page) -> None:
     def others_add(port: str) -> None:
         site.daemon.call(
@@ -114,26 +102,6 @@ def test_undo_leaves_what_others_did_meanwhile(site: Site, page: Page) -> None:
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_role("link", name="5000")).to_have_count(0)
     assert kept(site)["ports"] == ["9090", "8080", "6000"]
-
-
-def test_entries_are_removed_from_two_tabs_at_once_while_an_agent_adds_one(site: Site, page: Page) -> None:
-    context = {"ports": ["1001", "1002", "1003"]}
-    site.daemon.call("UpdateSession", session_id=SESSION, context=context)
-    second = page.context.new_page()
-    for tab in (page, second):
-        tab.goto(f"{site.address}/sessions/{SESSION}?tab=context")
-    added = {"session_id": SESSION, "set_name": "ports", "items": ["1004"], "mode": "merge"}
-
-    def add_before(route: Route) -> None:
-        site.daemon.call("SetRelevantContext", **added)
-        route.continue_()
-
-    page.route("**/actions/SetRelevantContext", add_before, times=1)
-    for tab, port in ((page, "1001"), (second, "1002")):
-        tab.get_by_role("button", name=f"Remove {port}").evaluate("one => one.click()")
-    for tab in (page, second):
-        expect(tab.locator(".set li > :first-child")).to_have_text(["1003", "1004"])
-    assert kept(site) == {"ports": ["1003", "1004"]}
 
 
 def test_what_the_daemon_refuses_is_said_and_nothing_is_lost(browser: Browser, site: Site) -> None:
@@ -222,18 +190,6 @@ def test_an_item_is_completed_added_and_removed(site: Site, page: Page) -> None:
     site.daemon.call("RemoveSessionItem", session_id=SESSION, type="rule", name="commits")
 
 
-def test_a_rule_is_pinned_by_two_clicks_and_let_go(site: Site, page: Page) -> None:
-    page.goto(f"{site.address}/sessions/{SESSION}")
-    page.get_by_role("link", name="Items").click()
-    row = page.locator("#list-rule li", has_text="commits")
-    row.get_by_role("button", name="Pin").click()
-    expect(row.get_by_role("button", name="Remove commits")).to_be_visible()
-    assert "commits" in names(site)
-    page.get_by_role("button", name="Undo").click()
-    expect(row.get_by_role("button", name="Pin")).to_be_visible()
-    assert "commits" not in names(site)
-
-
 def test_cost_and_use_of_a_session_are_two_clicks_from_home(site: Site, page: Page, root: Path) -> None:
     site.daemon.call("GetContext", cwd=str(root), session_id=SESSION, prompt="what does the login cost?")
     page.goto(site.address)
@@ -265,27 +221,3 @@ def test_sessions_as_agents_have_them_open(site: Site, page: Page, root: Path) -
     page.goto(f"{site.address}/sessions/seen-silent")
     expect(prompts).to_have_count(1)
     expect(page.locator("svg.bars title")).to_contain_text(["no context"])
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pages_are_accessible_and_fit_a_narrow_window(
-    browser: Browser, site: Site, root: Path, scheme: str
-) -> None:
-    site.daemon.call("GetContext", cwd=str(root), session_id=SESSION, prompt="x")
-    own = f"/sessions/{SESSION}"
-    addresses = ("/", "/sessions", own, f"{own}?tab=items", f"{own}?tab=context")
-    size = {"width": 360, "height": 780}
-    with signed_in(browser, site, viewport=size, color_scheme=scheme) as window:
-        for address in addresses:
-            window.goto(f"{site.address}{address}")
-            assert overflow_px(window) == 0, address
-            assert accessibility_faults(window) == [], address
-
-
-def test_pages_read_without_a_script(browser: Browser, site: Site, root: Path) -> None:
-    with signed_in(browser, site, java_script_enabled=False) as window:
-        window.goto(f"{site.address}/sessions")
-        window.get_by_role("link", name="Payment bug").click()
-        window.get_by_role("link", name="Context").click()
-        expect(window.get_by_role("link", name="8080")).to_be_visible()
-        expect(window.get_by_role("button", name="Remove 8080")).to_have_count(0)

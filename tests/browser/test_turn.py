@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser_cases import Site, accessibility_faults, browser, overflow_px, page, signed_in, site
+from tests.browser_cases import Site, signed_in
 from tests.conftest import SMALL_PROJECT, write_files
-
-__all__ = ["browser", "page", "site"]
 
 PROMPT = "How does a login make a session? " + "Long words: " + "x" * 120
 
@@ -49,13 +47,6 @@ def test_a_slice_is_looked_at_by_mouse_and_by_keys(
     expect(chosen).not_to_contain_text("def login")
     page.locator("#chosen").get_by_role("button", name="Close").click()
     expect(page.locator("#chosen")).to_contain_text("How to read it")
-
-
-def test_a_slice_leads_to_its_text(page: Page, site: Site, given: tuple[str, str, str]) -> None:
-    page.goto(f"{site.address}/turns/{given[1]}")
-    page.get_by_role("link", name="Text of auth.py").click()
-    expect(page.locator(".part:target")).to_contain_text("def login")
-    expect(page.locator(".part:target")).to_be_in_viewport()
 
 
 def test_why_a_file_was_not_in_the_last_context_costs_two_clicks(
@@ -125,22 +116,6 @@ def test_the_focus_is_changed_and_the_next_turn_previewed(
         page.locator(".nodes li", has_text=name).get_by_role("button", name="Remove").click()
         expect(page.locator(".nodes li", has_text=name)).to_have_count(0)
     assert site.daemon.call("GetScope", scope_id=given[0])["expanded"] == []
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_page_can_be_used_by_everyone(
-    browser: Browser, site: Site, given: tuple[str, str, str], scheme: str
-) -> None:
-    context_id = given[1]
-    pages = [f"/turns/{context_id}?why=src/none.py", f"/turns/{context_id}?view=map"]
-    pages.append(f"/turns/{context_id}/difference")
-    with signed_in(browser, site, color_scheme=scheme) as window:
-        for address in pages:
-            window.goto(site.address + address)
-            assert accessibility_faults(window) == [], address
-            for width in (360, 2560) if scheme == "light" else ():
-                window.set_viewport_size({"width": width, "height": 800})
-                assert overflow_px(window) <= 0, (address, width)
 
 
 def test_a_turn_reads_well_without_scripts(browser: Browser, site: Site, given: tuple[str, str, str]) -> None:

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 from foveal.cli.command import Run, command
-from foveal.cli.group import CommandGroup
+from foveal.cli.group import group
 from foveal.cli.settings import locate
 
 SEEN: list[str | None] = []
 
 
-things = CommandGroup("things", help="Change things.", examples=["foveal things list"])
+@group("Change things.")
+def things() -> None:
+    """Change things."""
 
 
 @command("List things.", group=things)

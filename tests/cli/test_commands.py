@@ -6,8 +6,7 @@ import json
 import subprocess
 import sys
 
-import pytest
-from foveal.cli.app import MODULES, PROGRAMS, SECTIONS
+from foveal.cli.app import PROGRAMS, SECTIONS
 from foveal.cli.decide import login_name
 from foveal.cli.watch import TOPICS
 from foveal.daemon.core import events
@@ -126,13 +125,6 @@ def test_watch_prints_events_as_they_come(foveal: CommandLine) -> None:
         finally:
             watching.terminate()
     assert (event["topic"], event["data"]["project"]) == ("experience.grafted", root)
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_every_command_explains_itself(foveal: CommandLine, name: str) -> None:
-    output = foveal.says(name, "-h")
-    assert output.startswith(f"Usage: foveal {name} ")
-    assert "--socket PATH" in output
 
 
 def test_the_help_lists_all_commands(foveal: CommandLine) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -15,14 +13,12 @@ import psutil
 import pytest
 from click.testing import CliRunner, Result
 from foveal import __version__
-from foveal.cli import doctor
 from foveal.cli import process as life
 from foveal.cli.app import foveal
-from foveal.cli.check import Check
 from foveal.cli.logs import follow_log
 from foveal.ipc.paths import DaemonInfo, daemon_file, lock_file, log_file, write_daemon_info
 
-from tests.command_cases import in_terminal, run_program
+from tests.command_cases import run_program
 from tests.conftest import DaemonProcess, write_files
 
 TIMEOUT_S = 90
@@ -76,11 +72,6 @@ def test_up_says_whether_it_started_one(daemon: DaemonProcess) -> None:
     assert run(daemon, "up") == (0, f"foveal {__version__} runs already {place}", nothing)
 
 
-def test_up_without_a_project_says_nothing_where_one_is_open(daemon: DaemonProcess, shop: Path) -> None:
-    daemon.open_ready(shop)
-    assert said(daemon, "up")[::2] == (0, "")
-
-
 def test_projects_and_close_start_no_daemon(daemon: DaemonProcess, tmp_path: Path) -> None:
     for arguments in (("projects",), ("close", str(tmp_path)), ("status",)):
         assert said(daemon, *arguments) == (1, "", "error: no daemon runs\nhint: foveal up\n")
@@ -97,39 +88,6 @@ def test_opening_the_home_folder_warns(daemon: DaemonProcess, tmp_path: Path) ->
         )
     assert runner.invoke(foveal, ["open", str(project)]).stderr == ""
     assert "is indexed as one project" in runner.invoke(foveal, ["up", str(home)]).stderr
-
-
-def test_up_with_a_project_waits_until_it_is_indexed(daemon: DaemonProcess, shop: Path) -> None:
-    code, output, errors = run(daemon, "up", str(shop))
-    assert (code, "error" in errors) == (0, False)
-    ready = output.splitlines()[1]
-    assert re.fullmatch(rf"ready: {re.escape(str(shop))} \(9 files, \d+ symbols\) in \d+\.\d s", ready)
-    [project] = daemon.call("Status")["projects"]
-    assert project["state"] == "ready"
-
-
-def test_up_with_a_project_that_is_none(daemon: DaemonProcess, tmp_path: Path) -> None:
-    code, output, errors = run(daemon, "up", str(tmp_path / "none"))
-    assert code == 1
-    assert output.startswith("started ")
-    assert errors == f"error: {tmp_path}/none doesn't exist\n"
-
-
-def test_a_terminal_sees_a_progress_bar(daemon: DaemonProcess, shop: Path) -> None:
-    seen = in_terminal(daemon.environ, shop, "up", ".")
-    assert b"scanning" in seen
-    assert b"ready: " in seen
-    assert seen.rstrip().endswith(b" s")
-
-
-def test_down_waits_for_the_end(daemon: DaemonProcess) -> None:
-    run(daemon, "up")
-    pid, place = daemon.pid, daemon.socket
-    assert run(daemon, "down") == (0, f"stopped the daemon (pid {pid})\n", "")
-    assert has_ended(pid)
-    assert not os.path.lexists(place)
-    assert not os.path.exists(daemon_file(str(daemon.state)))
-    assert run(daemon, "down") == (0, "no daemon runs\n", "")
 
 
 def test_restart_keeps_the_socket(daemon: DaemonProcess, tmp_path: Path) -> None:
@@ -173,12 +131,6 @@ def test_foreground_runs_until_a_signal(daemon: DaemonProcess) -> None:
     assert child.returncode == 0
 
 
-def test_foreground_opens_no_project(daemon: DaemonProcess) -> None:
-    code, output, errors = run(daemon, "up", "--foreground", ".")
-    assert (code, output) == (2, "")
-    assert errors.startswith("error: --foreground only runs the daemon: it takes no PROJECT, no --json\n")
-
-
 def test_what_keeps_a_daemon_from_starting_is_said(daemon: DaemonProcess) -> None:
     config = Path(daemon.environ["FOVEAL_CONFIG_DIR"])
     write_files(config, {"config.toml": '[daemon]\nlog_level = "loud"\n'})
@@ -188,27 +140,6 @@ def test_what_keeps_a_daemon_from_starting_is_said(daemon: DaemonProcess) -> Non
         assert errors.startswith("error: ")
         assert "daemon.log_level must be a string, one of debug, info, warning, error" in errors
         assert "Traceback" not in errors
-
-
-def test_a_newer_state_folder_is_left_alone(daemon: DaemonProcess) -> None:
-    daemon.state.mkdir(mode=0o700)
-    mark = daemon.state / "version.json"
-    mark.write_text('{"state_version": 99}')
-    code, _, errors = run(daemon, "up", "--foreground")
-    assert code == 1
-    assert "belongs to a newer foveal" in errors
-    assert mark.read_text() == '{"state_version": 99}'
-
-
-def test_after_a_crash_all_goes_on(daemon: DaemonProcess) -> None:
-    run(daemon, "up")
-    place = daemon.socket
-    kill(daemon)
-    assert os.path.lexists(place)
-    assert run(daemon, "status") == (1, "", "error: no daemon runs\nhint: foveal up\n")
-    assert run(daemon, "down") == (0, "no daemon runs\n", "")
-    code, output, _ = run(daemon, "up")
-    assert (code, output) == (0, f"started foveal {__version__} (pid {daemon.pid}) on {place}\n")
 
 
 def test_a_pid_that_is_used_again_is_never_signalled(daemon: DaemonProcess) -> None:
@@ -251,26 +182,6 @@ def test_a_daemon_that_hangs_is_named(daemon: DaemonProcess, monkeypatch: pytest
     wait_log(daemon, " stopped\n")
 
 
-def test_doctor_of_a_healthy_daemon(daemon: DaemonProcess, shop: Path) -> None:
-    daemon.open_ready(shop)
-    code, output, errors = run(daemon, "doctor", "--json")
-    report = json.loads(output)
-    wrong = [check for check in report["checks"] if check["level"] == "wrong"]
-    assert (code, errors, wrong, report["ok"]) == (0, "", [], True)
-    texts = {check["name"]: check["text"] for check in report["checks"]}
-    assert texts["daemon"].startswith(f"the daemon answers (pid {daemon.pid}) on ")
-    assert "msgpack" in texts["dependencies"]
-    assert texts["config"].endswith("config.toml is valid")
-
-
-@pytest.fixture
-def imports_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave out that every dependency is imported in a process of its own, which takes two seconds: the test
-    above does it, and test_cli_machine."""
-    monkeypatch.setattr(doctor, "check_dependencies", lambda: Check("dependencies", "ok", "checked above"))
-
-
-@pytest.mark.usefixtures("imports_checked")
 def test_doctor_names_what_is_wrong_and_what_to_run(daemon: DaemonProcess, shop: Path) -> None:
     config = Path(daemon.environ["FOVEAL_CONFIG_DIR"])
     daemon.open_ready(shop)
@@ -285,19 +196,6 @@ def test_doctor_names_what_is_wrong_and_what_to_run(daemon: DaemonProcess, shop:
     assert output.endswith("1 problem, 1 warning\n")
 
 
-@pytest.mark.usefixtures("imports_checked")
-def test_doctor_after_a_crash(daemon: DaemonProcess) -> None:
-    said(daemon, "up")
-    place = daemon.socket
-    kill(daemon)
-    code, output, _ = said(daemon, "doctor")
-    assert code == 0
-    stale = f"! {place} is stale: its daemon was killed; the next start replaces it\n    run: foveal up\n"
-    assert stale in output
-    os.unlink(daemon_file(str(daemon.state)))
-
-
-@pytest.mark.usefixtures("imports_checked")
 def test_doctor_of_a_stranger_on_the_socket(daemon: DaemonProcess) -> None:
     folder = Path(daemon.environ["XDG_RUNTIME_DIR"]) / "foveal"
     folder.mkdir(mode=0o700)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
-from foveal.cli.dashboard import has_display
 
 from tests.command_cases import CommandLine
 
@@ -86,10 +84,3 @@ def test_sign_out_ends_all_sessions(foveal: CommandLine) -> None:
 
 def test_what_does_not_go_together(foveal: CommandLine) -> None:
     assert "don't go together" in foveal.fails("dashboard", "--no-browser", "--sign-out", code=2)
-
-
-@pytest.mark.skipif(sys.platform == "darwin", reason="there is always a display on macOS")
-def test_a_display_is_looked_for() -> None:
-    assert not has_display({})
-    assert has_display({"WAYLAND_DISPLAY": "wayland-0"})
-    assert has_display({"BROWSER": "firefox"})

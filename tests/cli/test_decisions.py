@@ -65,7 +65,7 @@ def test_a_decision_is_changed_and_shows_its_history(foveal: CommandLine) -> Non
     assert lines[0].endswith("[failure, low trust]")
     assert "  error: too slow" in lines
     assert "  session: command-line" in lines
-    assert lines[-2].endswith("  changed: decision 'use files'; rationale ''; files none")
+    assert lines[-2].endswith("  changed: decision use files; rationale none; files none")
     assert lines[-1].endswith("  changed: trust low; outcome failure")
     shown = foveal.json("decisions", "show", first)
     assert [edit["kind"] for edit in shown["history"]] == ["update", "update"]
@@ -149,19 +149,6 @@ def test_pruning_shows_first_and_asks(foveal: CommandLine, monkeypatch: pytest.M
     answer(True)
     assert foveal("decisions", "prune", "--keep", "3")[1].endswith("pruned: 1, 3 are left\n")
     assert decided(foveal) == ["four", "three", "two"]
-
-
-def test_pruning_without_asking(foveal: CommandLine) -> None:
-    first = decide(foveal, "one", "--file", "gone.py", "--allow-missing")
-    decide(foveal, "two", "--file", "README.md")
-    reply = foveal.json("decisions", "prune", "--irrelevant", "--yes")
-    assert (reply["pruned"], reply["kept"], reply["dry_run"]) == (1, 1, False)
-    assert [experience["experience_id"] for experience in reply["experiences"]] == [first]
-    code, output, errors = foveal("decisions", "prune", "--older-than", "1", "--yes")
-    assert (code, output, errors) == (0, "", "note: no decision matches: nothing to prune\n")
-    foveal.says("decisions", "delete", foveal.json("decisions")["experiences"][0]["experience_id"])
-    assert foveal.json("decisions", "prune", "--deleted", "--yes")["pruned"] == 1
-    assert foveal.json("decisions", "prune", "--keep", "0", "--yes")["pruned"] == 0
 
 
 def test_lines_in_quarantine(foveal: CommandLine) -> None:

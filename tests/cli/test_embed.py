@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_cases import in_terminal, run_program, without_moves
+from tests.command_cases import run_program
 from tests.conftest import SMALL_PROJECT, DaemonProcess, git, running_daemon, write_files
-from tests.search_cases import until
 
 
 @pytest.fixture(scope="module")
@@ -100,54 +99,6 @@ def test_a_pause_holds_until_it_is_ended(daemon: DaemonProcess, project: Path) -
     assert output.splitlines()[2].startswith(f"embedded: {project} ")
 
 
-def test_any_folder_will_do_to_pause_and_go_on(tmp_path: Path, project: Path) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    (tmp_path / "d").mkdir()
-    with running_daemon(tmp_path / "d", embedding=True) as daemon:
-        assert run_program(daemon.environ, elsewhere, "embed", "--resume") == (
-            0,
-            "embedding was not paused\nno project is open; to open this one and embed it: foveal embed\n",
-            "",
-        )
-        assert run_program(daemon.environ, elsewhere, "embed", "--pause")[0] == 0
-        assert run_program(daemon.environ, project, "up", ".")[0] == 0
-        [waiting] = daemon.call("Status")["projects"]
-        assert (waiting["embedding"], waiting["embedded"]) in {("paused", 0), ("waiting", 0)}
-        code, output, errors = run_program(daemon.environ, elsewhere, "embed", "--resume")
-        assert (code, errors) == (0, "")
-        goes_on, how_far = output.splitlines()
-        assert goes_on == "embedding continues in all projects"
-        assert re.fullmatch(rf"{re.escape(str(project))}: .* (embedded|isn't known yet)", how_far)
-        until(lambda: daemon.call("Status")["projects"][0]["embedding"] == "done", "nobody had to be there")
-        _, output, _ = run_program(daemon.environ, elsewhere, "embed", "--resume")
-        assert output == "embedding was not paused\nnothing is left to embed in 1 open project\n"
-        assert [one["root"] for one in daemon.call("Status")["projects"]] == [str(project)], "none was opened"
-
-
-def test_after_a_restart_nothing_embedded_waits(tmp_path: Path, project: Path) -> None:
-    (tmp_path / "d").mkdir()
-    with running_daemon(tmp_path / "d", embedding=True) as daemon:
-        assert run_program(daemon.environ, project, "embed")[0] == 0
-        assert run_program(daemon.environ, project, "restart")[0] == 0
-        code, _, errors = run_program(daemon.environ, project, "up", ".")
-        assert (code, errors) == (0, "")
-        assert run_program(daemon.environ, project, "status")[1].splitlines()[-1].split()[5] == "done"
-        assert run_program(daemon.environ, project, "down")[0] == 0
-
-
-def test_a_terminal_sees_how_far_it_is(daemon: DaemonProcess, project: Path) -> None:
-    write_files(
-        project, {f"f{number}.py": f"def name{number}():\n    return {number}\n" for number in range(200)}
-    )
-    run_program(daemon.environ, project, "embed", "--pause")
-    run_program(daemon.environ, project, "up", ".")
-    seen = without_moves(in_terminal(daemon.environ, project, "embed", "--resume", "."))
-    assert f"embedding {project}" in seen
-    assert re.search(r"\d+/2\d\d", seen)
-    assert f"embedded: {project} (" in seen
-
-
 def test_wrong_usage(daemon: DaemonProcess, project: Path) -> None:
     for arguments in (("--pause", "--resume"), ("--pause", ".")):
         code, output, errors = run_program(daemon.environ, project, "embed", *arguments)
@@ -156,36 +107,6 @@ def test_wrong_usage(daemon: DaemonProcess, project: Path) -> None:
     code, output, errors = run_program(daemon.environ, project, "embed", "nowhere")
     assert (code, output) == (1, "")
     assert errors.startswith("error: ")
-
-
-def test_embed_as_json(daemon: DaemonProcess, project: Path) -> None:
-    code, output, errors = run_program(daemon.environ, project, "embed", "--json")
-    assert (code, errors) == (0, "")
-    status = json.loads(output)
-    assert (status["root"], status["embedding"]) == (str(project), "done")
-    assert json.loads(run_program(daemon.environ, project, "embed", "--pause", "--json")[1]) == {
-        "paused": True
-    }
-    assert json.loads(run_program(daemon.environ, project, "embed", "--resume", "--json")[1]) == {
-        "paused": False
-    }
-
-
-def test_where_embedding_is_switched_off(tmp_path: Path, project: Path) -> None:
-    with running_daemon(tmp_path) as daemon:
-        code, output, errors = run_program(daemon.environ, project, "embed")
-        assert (code, output) == (1, "")
-        assert errors == (
-            "error: embedding is switched off\n"
-            "hint: set embedding.enabled = true in config.toml, then: foveal restart\n"
-        )
-        code, output, errors = run_program(daemon.environ, project, "up", ".")
-        assert (code, errors) == (0, "")
-        assert (
-            "embedding is switched off (embedding.enabled)\n"
-            in run_program(daemon.environ, project, "status")[1]
-        )
-        assert daemon.error("SetEmbedding", paused=True).code == "unsupported"
 
 
 def test_a_push_without_a_store_says_so_before_it_embeds(daemon: DaemonProcess, project: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 import pytest
-from foveal.cli import last, terminal
+from foveal.cli import terminal
 from foveal.cli.last import describe_last
 from foveal.cli.usage import describe_usage as lines_of
 
@@ -114,30 +114,6 @@ def test_the_last_context_is_the_one_that_was_sent(foveal: CommandLine) -> None:
     assert "prompt:   how do sessions expire?\n" in shown
     assert "src/shop/sessions.py" in shown
     assert foveal.json("last", "--all")["context_id"] == sent["context_id"]
-
-
-def test_last_means_one_thing(foveal: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(last, "PAGE", 2)
-    foveal.json("up", ".")
-    sent = foveal.json("context", "how do sessions expire?", "--session", "s-1")
-    for prompt in ("a cart", "a user", "a visit", "a shop", "a test"):
-        foveal.json("context", prompt, "--preview")
-    ids = [context["context_id"] for context in foveal.json("contexts")["contexts"]]
-    assert len(ids) == 6
-    expected = ids[-1]
-    assert foveal.json("last")["context_id"] == expected
-    assert foveal.json("contexts", "last")["context_id"] == expected
-    assert foveal.says("contexts", "last") == sent["context"]
-    assert foveal.json("why", "last", "src/shop/sessions.py")["context_id"] == expected
-    for arguments in ((), ("last",), ("s-1",), ("s-1", "last")):
-        assert foveal.json("requests", "show", *arguments)["request_id"] == sent["request_id"]
-    assert foveal.json("requests", "list", "last") == foveal.json("requests", "list", "s-1")
-
-
-def test_previews_are_no_last_context(foveal: CommandLine) -> None:
-    foveal.json("context", "how do sessions expire?", "--preview")
-    for arguments in (("last",), ("contexts", "last"), ("why", "last", "README.md")):
-        assert "no agent got a context of this project yet" in foveal.fails(*arguments)
 
 
 ROW: dict[str, Any] = {

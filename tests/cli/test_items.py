@@ -68,7 +68,7 @@ def test_what_can_not_be_put_or_deleted(foveal: CommandLine) -> None:
     )
     check(["put", "rule", "x", "--include", "agent", "--text", "y", "--file", "z"], 2, "exclude each other")
     check(["put", "tool", "x", "--include", "agent"], 2, "a tool is named with its server: --server NAME")
-    check(["put", "rule", "x", "--include", "agent"], 1, "--text is missing")
+    check(["put", "rule", "x", "--include", "agent"], 1, "item.text is missing")
     check(["delete", "rule", "x", "--server", "s"], 2, "--server goes with tools, and this is a rule")
     check(["delete", "skill", "x"], 2, "'skill' is not one of 'rule', 'reference', 'tool'")
     check(["put", "rule", "x", "--include", "agent", "--file", "gone"], 1, "error: gone: No such file")

@@ -1,4 +1,4 @@
-"""The log's end is found across rotated files without reading all of it, and followed across a rotation."""
+"""The log's end is found across rotated files, and followed across a rotation."""
 
 from __future__ import annotations
 
@@ -8,42 +8,10 @@ from pathlib import Path
 
 from click.testing import CliRunner
 from foveal.cli.app import foveal
-from foveal.cli.logs import BLOCK_BYTES, follow_log, last_lines, log_files, tail
+from foveal.cli.logs import follow_log, tail
 from foveal.ipc.paths import log_file
 
 from tests.conftest import DaemonProcess
-
-
-def test_log_files_are_in_order_of_age(tmp_path: Path) -> None:
-    for name in (
-        "foveal.log",
-        "foveal.log.1",
-        "foveal.log.10",
-        "foveal.log.2",
-        "foveal.log.old",
-        "other.log",
-    ):
-        (tmp_path / name).write_text("")
-    path = str(tmp_path / "foveal.log")
-    assert log_files(path) == [f"{path}.10", f"{path}.2", f"{path}.1", path]
-    assert log_files(str(tmp_path / "none" / "foveal.log")) == []
-
-
-def test_last_lines(tmp_path: Path) -> None:
-    path = tmp_path / "log"
-
-    def check(content: bytes, count: int, expected: list[bytes]) -> None:
-        path.write_bytes(content)
-        assert last_lines(str(path), count, len(content)) == expected
-
-    check(b"", 5, [])
-    check(b"a\nb\nc\n", 2, [b"b", b"c"])
-    check(b"a\nb\nhalf", 2, [b"b", b"half"])
-    check(b"a\nb\n", 9, [b"a", b"b"])
-    check(b"a\nb\n", 0, [])
-    check(b"\n\n\n", 2, [b"", b""])
-    check(b"x" * (3 * BLOCK_BYTES) + b"\nlast\n", 1, [b"last"])
-    check(b"x" * (3 * BLOCK_BYTES) + b"\nlast\n", 2, [b"x" * (3 * BLOCK_BYTES), b"last"])
 
 
 def test_tail_goes_on_in_rotated_files(tmp_path: Path) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-import pytest
-from foveal.cli.metrics import FIGURES, describe_history, sparkline
+from foveal.cli.metrics import FIGURES, describe_history
 
 
 def sample(minute: int, **fields: Any) -> dict[str, Any]:
@@ -53,21 +51,3 @@ def test_each_figure_has_a_line_with_its_numbers() -> None:
         "kim\\n: 1 token",
     ]
     assert len(lines_of(busy)) == 2 + len(FIGURES) + 2
-
-
-@pytest.mark.parametrize(
-    ("values", "width", "expected"),
-    [
-        ([], 10, ""),
-        ([0, 0], 10, "▁▁"),
-        ([0, 1, 2, 3, 4, 5, 6, 7], 10, "▁▂▃▄▅▆▇█"),
-        ([None, 8, None, 4], 10, " █ ▅"),
-        ([None, None], 10, "  "),
-        ([0.0, 0.001], 10, "▁█"),
-        ([1, 9, 1, 1, 0, 0], 3, "█▂▁"),
-        ([None, 2, None, None, 1], 2, "█▅"),
-        ([1, 2, 3], 0, ""),
-    ],
-)
-def test_numbers_become_bars(values: Sequence[float | None], width: int, expected: str) -> None:
-    assert sparkline(values, width) == expected

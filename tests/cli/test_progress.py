@@ -53,15 +53,6 @@ def ready(**more: Any) -> dict[str, Any]:
     return {"project": "/p", "state": "ready", "files": 3, "files_pending": 0, **more}
 
 
-def test_events_on_embedding_and_model_are_no_states() -> None:
-    indexing = {"project": "/p", "state": "indexing", "files": 3, "files_pending": 1}
-    daemon = Daemon(EMBEDDING, MODEL, indexing, MODEL, EMBEDDING, ready(), states=(ready(symbols=7),))
-    root, line = open_and_wait(client(daemon), path="/p")
-    assert root == "/p"
-    assert line.startswith("ready: /p (3 files, 7 symbols) in ")
-    assert daemon.asked == ["Subscribe", "OpenProject", "ListProjects"]
-
-
 def test_lost_events_and_silence_lead_to_a_question() -> None:
     lost = {"topic": "lost", "data": {"count": 4}}
     daemon = Daemon(lost, "silence", states=({}, ready(), ready()))
@@ -86,13 +77,6 @@ def test_a_project_that_can_not_be_indexed() -> None:
     daemon = Daemon({"project": "/p", **broken, "files": 0, "files_pending": 0}, states=(broken,))
     with pytest.raises(CliError, match="/p can't be indexed: no permission"):
         open_and_wait(client(daemon), path="/p")
-
-
-def test_a_known_project_is_asked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(PROJECT, "files", 3)
-    daemon = Daemon()
-    wait_until_known(client(daemon), "/p/src", 60)
-    assert daemon.asked == ["OpenProject"]
 
 
 def test_a_new_project_is_read_first_but_not_for_ever() -> None:

@@ -112,55 +112,6 @@ def test_the_question_can_come_from_the_input(foveal: CommandLine) -> None:
     assert found(foveal, "--", "--replenish")[0] == "lib/store.py"
 
 
-def test_filters(foveal: CommandLine) -> None:
-    def check(arguments: list[str], expected: set[str]) -> None:
-        assert set(found(foveal, "session login total", *arguments)) == expected
-
-    shop = {"src/shop/auth.py", "src/shop/sessions.py", "src/shop/cart.py"}
-    check(["--path", "src/shop"], shop)
-    check(["--path", "src/sho"], {*shop, "src/shopping.py"})
-    check(["--path", "."], {*shop, "src/shopping.py", "web/money.ts", "web/app.ts"})
-    check(["--path", str(foveal.folder / "web")], {"web/money.ts", "web/app.ts"})
-    check(["--glob", "{auth,money}.*"], {"src/shop/auth.py", "web/money.ts"})
-    both = ["--language", "typescript", "--language", "python", "--glob", "s*"]
-    check(both, {"src/shop/sessions.py", "src/shopping.py"})
-    check(["--symbol", "Session"], {"src/shop/sessions.py"})
-    check(["--since", "1h", "--path", "web/money.ts"], {"web/money.ts"})
-    check(["--since", "2999-01-01"], set())
-    check(["--min-score", "1"], set())
-    assert found(foveal, "replenish", "--kind", "method", "--kind", "section") == ["lib/store.py"]
-    assert found(foveal, "replenish", "--kind", "section") == []
-    assert len(found(foveal, "session login total", "--limit", "2")) == 2
-    scope = foveal.daemon.call("GetContext", cwd=str(foveal.folder), focus_paths=["src/shop/cart.py"])[
-        "scope_id"
-    ]
-    assert found(foveal, "login session")[0] != "src/shop/cart.py"
-    assert found(foveal, "login session", "--scope", scope)[0] == "src/shop/cart.py"
-
-
-def test_a_route_can_be_forced(foveal: CommandLine) -> None:
-    question = "who imports src/shop/auth.py?"
-    assert found(foveal, question) == ["src/shop/cart.py"]
-    _, output, errors = foveal("query", question)
-    assert output == "src/shop/cart.py:1    from .auth import login  [via src/shop/auth.py]\n"
-    assert errors.startswith("note: structural: ")
-    assert (
-        "; the caller chose semantic over structural" in foveal("query", question, "--route", "semantic")[2]
-    )
-
-
-def test_places_are_seen_from_where_the_user_is(foveal: CommandLine, tmp_path: Path) -> None:
-    def first(cwd: Path, *arguments: str) -> str:
-        foveal.at(cwd)
-        return foveal.says("query", "expire a session", "-q", *arguments).split(":")[0].split()[0]
-
-    root = foveal.folder
-    assert first(root / "web") == "../src/shop/sessions.py"
-    assert first(root / "src" / "shop", "--path", ".") == "sessions.py"
-    assert first(root / "src", "--path", "shop") == "shop/sessions.py"
-    assert first(tmp_path, "--cwd", str(root)) == str(root / "src/shop/sessions.py")
-
-
 def test_a_project_seen_for_the_first_time_is_read_before(foveal: CommandLine, tmp_path: Path) -> None:
     root = write_files(tmp_path / "new", {f"f{n}.py": f"def name{n}(): pass\n" for n in range(300)})
     git(root, "init", "-q")
@@ -176,15 +127,15 @@ def test_a_project_seen_for_the_first_time_is_read_before(foveal: CommandLine, t
     [
         ((), 2, "missing argument 'QUESTION'"),
         (("how", "do"), 2, "got unexpected extra argument (do)\nhint: put the question into quotes"),
-        (("x", "--language", "pyton"), 1, "--language has the unknown name 'pyton'; is it python"),
-        (("x", "--glob", "src/[ab"), 1, "--glob can't be used: nothing closes the '[' in 'src/[ab'"),
-        (("x", "--kind", "clas"), 1, "--kind has the unknown name 'clas'; is it class? here there can be "),
+        (("x", "--language", "pyton"), 1, "languages has the unknown name 'pyton'; is it python"),
+        (("x", "--glob", "src/[ab"), 1, "glob can't be used: nothing closes the '[' in 'src/[ab'"),
+        (("x", "--kind", "clas"), 1, "kinds has the unknown name 'clas'; is it class? here there can be "),
         (("x", "--path", "/etc"), 1, "/etc/ lies outside of the project "),
-        (("x", "--relation", "caller"), 1, "--relation must be one of"),
+        (("x", "--relation", "caller"), 1, "relation must be one of"),
         (
             ("login", "--relation", "callers", "--route", "semantic"),
             1,
-            "--relation is answered by the structure, not by the route semantic",
+            "relation is answered by the structure, not by the route semantic",
         ),
         (("x", "--since", "yesterday"), 2, "invalid value for '--since': yesterday is no time: write "),
         (("x", "--since", "999999w"), 2, "invalid value for '--since': 999999w is no time"),

@@ -6,8 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from foveal.cli.requests import COLUMNS, describe
-from foveal.cli.table import table
+from foveal.cli.requests import describe
 
 from tests.command_cases import CommandLine
 from tests.conftest import write_files
@@ -75,14 +74,6 @@ def test_requests_are_exported_the_first_first(foveal: CommandLine) -> None:
     assert "2026-01-31" in foveal.fails("requests", "export", "--since", "soon", code=2)
 
 
-def test_requests_of_sessions_that_nobody_made_are_exported_too(foveal: CommandLine) -> None:
-    asked = [
-        ask(foveal, f"free-{foveal.folder.parent.name}", prompt)["request_id"] for prompt in ("one", "two")
-    ]
-    lines = [json.loads(line) for line in foveal.says("requests", "export").splitlines()]
-    assert [line["request_id"] for line in lines] == asked
-
-
 def test_what_is_not_there(foveal: CommandLine) -> None:
     session = foveal.says("sessions", "create").strip()
     for arguments in (("list", "nope"), ("export", "nope")):
@@ -137,17 +128,6 @@ def test_a_request_reads(monkeypatch: pytest.MonkeyPatch) -> None:
         "        1.5 ms  search",
     ]
     assert len(list(describe(REQUEST))) == 2
-
-
-def test_a_table_of_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_COLOR", "1")
-    summary = {**REQUEST, "items": 2, "considered": 9, "degraded": 0, "pruned": ""}
-    poor = {**summary, "referred": 1, "degraded": 2, "pruned": "it was too old"}
-    header, row, second = table(COLUMNS, [summary, poor]).splitlines()
-    assert row.split()[3:] == ["2", "1,234", "2.2"]
-    assert second.split()[3:6] == ["2", "1", "1,234"]
-    assert second.endswith("2.2  degraded, no content: it was too old")
-    assert header.index("TOKENS") + len("TOKENS") == row.index("1,234") + len("1,234")
 
 
 def test_without_ids_it_is_the_last_one(foveal: CommandLine) -> None:

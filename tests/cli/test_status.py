@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from foveal.cli.embedding import how_far, in_a_cell, rate
 from foveal.cli.status import describe
 
 PROJECT: dict[str, Any] = {
@@ -67,15 +66,6 @@ def test_what_is_sent_somewhere_is_told() -> None:
     )
 
 
-def test_projects_are_a_table() -> None:
-    lines = text({"projects": [PROJECT, {**PROJECT, "root": "/home/me/x", "watch": "polling"}]}).splitlines()
-    assert lines[4:] == [
-        "PROJECT  STATE  FILES  SYMBOLS  PENDING  EMBEDDED  WATCH    INDEX",
-        "/p/shop  ready  6,869   43,662        0  done      native   19 MB",
-        "~/x      ready  6,869   43,662        0  done      polling  19 MB",
-    ]
-
-
 def test_what_embeds() -> None:
     def check(changes: dict[str, Any], expected: str) -> None:
         assert text({"embedder": {**EMBEDDER, **changes}}).splitlines()[2] == expected
@@ -122,33 +112,3 @@ def test_what_was_left_out() -> None:
 def embedding(state: str, embedded: int = 0, pending: int = 0, **more: Any) -> dict[str, Any]:
     known = {"chunks": 2_000, "chunks_per_second": 0.0, "eta_ms": None}
     return {**known, "embedding": state, "embedded": embedded, "pending": pending, **more}
-
-
-@pytest.mark.parametrize(
-    ("given", "cell", "sentence"),
-    [
-        (embedding("off"), "off", "embedding is switched off"),
-        (
-            embedding("waiting"),
-            "starting",
-            "the embedder is starting: how much of 2,000 chunks is embedded isn't known yet",
-        ),
-        (embedding("running", 1_999, 1), "99%", "1,999 of 2,000 chunks are embedded"),
-        (embedding("paused", 500, 500), "paused 50%", "500 of 1,000 chunks are embedded"),
-        (embedding("paused"), "paused", "0 of 0 chunks are embedded"),
-        (embedding("failed", 0, 1), "failed", "0 of 1 chunk are embedded"),
-        (embedding("done", 1_000), "done", "1,000 of 1,000 chunks are embedded"),
-    ],
-)
-def test_how_far_an_embedding_is_in_words(given: dict[str, Any], cell: str, sentence: str) -> None:
-    assert (in_a_cell(given), how_far(given)) == (cell, sentence)
-
-
-def test_the_rate_of_an_embedding() -> None:
-    for per_second, eta_ms, expected in (
-        (0.0, None, ""),
-        (110.4, 14_200, "110/s, about 14 s left"),
-        (90.0, 300, "90/s, about 1 s left"),
-        (1_200.0, 125_000, "1,200/s, about 2 min 5 s left"),
-    ):
-        assert rate(embedding("running", chunks_per_second=per_second, eta_ms=eta_ms)) == expected

@@ -53,14 +53,6 @@ def test_values_as_people_read_them(shown: str, expected: str) -> None:
     assert shown == expected
 
 
-def test_short_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", "/home/me")
-    for given, expected in (
-        ("/home/me", "~"), ("/home/me/src", "~/src"), ("/home/menu", "/home/menu"), ("/a\nb", "/a\\nb"),
-    ):  # fmt: skip
-        assert text.short_path(given) == expected
-
-
 def test_colour_depends_on_stream_and_environment() -> None:
     pipe = io.StringIO()
     coloured: list[tuple[Any, dict[str, str]]] = [
@@ -72,15 +64,6 @@ def test_colour_depends_on_stream_and_environment() -> None:
     ]  # fmt: skip
     assert [terminal.use_colour(*given) for given in coloured] == [True] * len(coloured)
     assert [terminal.use_colour(*given) for given in plain] == [False] * len(plain)
-
-
-def test_table_aligns_and_cleans(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_COLOR", "1")
-    rows = [{"name": "a", "n": 1}, {"name": "long\nname", "n": 1_000}]
-    assert (
-        table((Column("NAME", "name"), number("N", "n")), rows)
-        == "NAME            N\na               1\nlong\\nname  1,000"
-    )
 
 
 def test_errors_are_coloured_only_for_people(
@@ -110,10 +93,3 @@ def test_a_table_fits_where_lines_have_a_limit(monkeypatch: pytest.MonkeyPatch) 
     assert "/shop  7  words" in wide[1]
     assert max(map(len, narrow)) <= 24
     assert narrow[0].split() == ["ID", "PATH", "TEXT"]  # the spare column goes
-
-
-def test_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "70")
-    assert (terminal.columns(), terminal.room(60), terminal.room(90)) == (70, 10, 8)
-    monkeypatch.delenv("COLUMNS")
-    assert terminal.columns() is None  # a pipe

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foveal.cli.tools import OWN, describe_files, outcome, review
+from foveal.cli.tools import OWN, describe_files, review
 
 from tests.command_cases import CommandLine
 from tests.conftest import DaemonProcess, git, write_files
@@ -215,20 +215,3 @@ def test_files_with_their_tools() -> None:
         "  ! odd\\x1b.",
         "  notes: npx -y notes a b",
     ]
-
-
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        ({"tools": [{}], "tools_left_out": 2}, "1 tool, 2 left out"),
-        ({"left_out": "it is disabled there"}, "not listed: it is disabled there"),
-        ({"listed_at": ""}, "not listed yet: foveal tools list"),
-        ({"problem": "it took too long"}, "it could not be listed: it took too long"),
-        (
-            {"problem": "it took too long", "tools": [{}]},
-            "it could not be listed: it took too long; those of before are used",
-        ),
-    ],
-)
-def test_what_came_of_listing(changes: dict[str, Any], expected: str) -> None:
-    assert outcome({**SERVER, **changes}) == expected

@@ -14,24 +14,13 @@ from foveal.daemon.access.dashboard import Dashboard
 from foveal.daemon.config.settings import DashboardConfig
 from foveal.daemon.core.system import System
 from foveal.dashboard.guard import STYLE
-from foveal.ipc.errors import INVALID_PARAMS
 
-from tests.conftest import DaemonProcess, write_files
+from tests.conftest import DaemonProcess
 from tests.dashboard_cases import Answer, Site
 
 
 def dashboard(folder: Path, lent: list[socket.socket], port: int = 0) -> Dashboard:
     return Dashboard(str(folder), DashboardConfig(port), lent.append, System())
-
-
-async def test_it_is_bound_once_on_loopback_and_lent(tmp_path: Path) -> None:
-    lent: list[socket.socket] = []
-    opened = dashboard(tmp_path, lent)
-    assert opened.port == 0
-    ports = await asyncio.gather(*[opened.open() for _ in range(3)])
-    assert ports == [opened.port] * 3
-    assert [one.getsockname() for one in lent] == [("127.0.0.1", opened.port)]
-    opened.close()
 
 
 async def test_the_port_stays_and_is_bound_at_start_only_for_who_is_signed_in(tmp_path: Path) -> None:
@@ -125,41 +114,6 @@ async def test_a_killed_daemon_leaves_the_port_and_the_login_to_the_next(daemon:
     assert is_let_in(await browser.ask("GET", "/"))
 
 
-async def test_the_process_that_serves_it_may_end(shared_daemon: DaemonProcess) -> None:
-    browser, _ = await log_in(shared_daemon)
-    serving = [
-        child
-        for child in psutil.Process(shared_daemon.pid).children()
-        if "foveal.dashboard.app" in " ".join(child.cmdline())
-    ]
-    assert len(serving) == 1
-    serving[0].terminate()
-    await asyncio.to_thread(psutil.wait_procs, serving)
-    assert is_let_in(await browser.ask("GET", "/"))
-
-
-def test_a_damaged_file_is_said_and_harms_nothing(daemon: DaemonProcess) -> None:
-    write_files(
-        daemon.state.parent,
-        {
-            "state/dashboard.json": '{"version": 1, "port": 1',
-            "config/config.toml": "[dashboard]\neditor = 'zed'\n[embedding]\nenabled = false\n",
-        },
-    )
-    daemon.state.chmod(0o700)
-    [problem] = daemon.call("Status")["degraded"]
-    assert "dashboard.json can't be used" in problem
-    assert "dashboard.json can't be used" in daemon.log()
-    [kept] = daemon.state.glob("dashboard.json.damaged-*")
-    assert kept.read_text() == '{"version": 1, "port": 1'
-    opened = daemon.call("OpenDashboard")
-    assert daemon.call("CheckDashboard", token=opened["token"]) == {
-        "allowed": True,
-        "editor": "zed://file{path}:{line}",
-        "port": urlsplit(opened["address"]).port,
-    }
-
-
 async def test_static_files_lead_to_no_other_file(shared_daemon: DaemonProcess) -> None:
     browser, _ = await log_in(shared_daemon)
     assert (await Site(browser.port).ask("GET", STYLE)).status == 200
@@ -181,23 +135,3 @@ async def test_static_files_lead_to_no_other_file(shared_daemon: DaemonProcess) 
         assert answer.status in {400, 403, 404}, target
         assert not [one for one in ("root:", "import ", "digest") if one in answer.body], target
         assert (await Site(browser.port).ask("GET", target)).status in {400, 401}, target
-
-
-def test_the_methods_take_what_they_say(shared_daemon: DaemonProcess) -> None:
-    opened = shared_daemon.call("OpenDashboard", login=False)
-    assert set(opened) == {"address", "token", "remark"}
-    for wrong in ({}, {"cookie": "a", "token": "b"}, {"code": 1}, {"cookie": None}):
-        assert shared_daemon.error("CheckDashboard", **wrong).code == INVALID_PARAMS
-    for given in ("cookie", "code", "token"):
-        assert shared_daemon.call("CheckDashboard", **{given: ""})["allowed"] is False
-    code = shared_daemon.call("OpenDashboard")["url"].partition("code=")[2]
-    reply = shared_daemon.call("CheckDashboard", code=code)
-    assert shared_daemon.call("CheckDashboard", cookie=reply["cookie"]) == {
-        "allowed": True,
-        "csrf": reply["csrf"],
-        "editor": "vscode://file{path}:{line}",
-        "port": reply["port"],
-    }
-    assert shared_daemon.call("RevokeDashboard")["revoked"] >= 1
-    assert shared_daemon.call("CheckDashboard", cookie=reply["cookie"])["allowed"] is False
-    assert shared_daemon.call("CheckDashboard", token=opened["token"])["allowed"] is False

@@ -6,8 +6,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from foveal.dashboard.formats import PAGE_BYTES
-from foveal.dashboard.pages.decisions import ROWS, by_day
+from foveal.dashboard.pages.decisions import ROWS, SAID
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
 from tests.site_cases import Pages, pages, read
@@ -82,37 +81,6 @@ async def test_filters_hold(pages: Pages, root: Path, query: dict[str, str], sho
     assert shown or "No decision matches" in text
 
 
-async def test_one_can_be_marked_and_its_history_tells(pages: Pages, root: Path) -> None:
-    listed = await read(pages, address(root, q="Cache"))
-    ident = "x_" + listed.split('href="/knowledge/decisions/x_')[1].split("?")[0]
-    await do(pages, "UpdateExperience", cwd=str(root), experience_id=ident, outcome={"kind": "success"})
-    text = await read(pages, address(root, f"/{ident}"))
-    assert "worked</span>" in text
-    assert "<strong>Changed</strong>" in text
-    await do(pages, "UpdateExperience", cwd=str(root), experience_id=ident, outcome={"kind": "reverted"})
-
-
-async def test_days_are_named_as_those_of_utc_where_no_script_runs(pages: Pages, root: Path) -> None:
-    text = await read(pages, address(root))
-    assert text.count("<h2>") == text.count('<span class="soft small">UTC</span></h2>') >= 1
-    assert text.count("data-at=") == 4
-
-
-async def test_all_that_a_change_makes_stale_is_drawn_anew(pages: Pages, root: Path) -> None:
-    """What a page says of a decision, and what it offers to do with it, lies in regions that follow changes."""
-    listed = await read(pages, address(root))
-    assert "4 decisions" in listed.split('id="timeline"')[1]
-    ident = "x_" + listed.split('href="/knowledge/decisions/x_')[1].split("?")[0]
-    text = await read(pages, address(root, f"/{ident}"))
-    regions = text.split("data-live=")
-    assert len(regions) == 3
-    assert "Hold back" in regions[2]
-    assert 'id="edit"' in regions[2]
-    await do(pages, "UpdateExperience", cwd=str(root), experience_id=ident, trust="low")
-    assert "Trust it" in (await read(pages, address(root, f"/{ident}"))).split("data-live=")[2]
-    await do(pages, "UpdateExperience", cwd=str(root), experience_id=ident, trust="normal")
-
-
 async def test_what_is_deleted_can_be_restored(pages: Pages, root: Path) -> None:
     listed = await read(pages, address(root, q="Retry"))
     ident = listed.split('data-method="DeleteExperience"')[1].split("x_")[1].split("&#34;")[0]
@@ -140,50 +108,18 @@ async def test_a_bad_limit_is_refused_in_words(pages: Pages, root: Path, query: 
         assert "must be a number from 0" in await reply.text()
 
 
-async def test_bad_lines_are_in_quarantine(
-    pages: Pages, root: Path, shared_daemon: DaemonProcess, tmp_path: Path
-) -> None:
-    assert "Nothing is in quarantine" in await read(pages, quarantine(root))
-    other = write_files(
-        tmp_path / "q", {"foveal.toml": '[experience]\npath = "pool.jsonl"\n', "pool.jsonl": "<b>not json\n"}
-    )
-    shared_daemon.open_ready(other)
-    files = shared_daemon.call("GetTrust", cwd=str(other))["files"]
-    given = [{"path": file["path"], "digest": file["digest"]} for file in files]
-    shared_daemon.call("Trust", cwd=str(other), files=given)
-    shared_daemon.call("ListExperiences", cwd=str(other))
-    text = await read(pages, quarantine(other))
-    assert "&lt;b&gt;not json" in text
-    assert "1 line" in text
-
-
-def test_days_are_those_of_utc_in_the_order_given() -> None:
-    ones = [
-        {"timestamp": text}
-        for text in ("2026-03-02T00:10:00Z", "2026-03-01T23:50:00Z", "2026-03-01T01:00:00Z")
-    ]
-    assert [(day, len(found)) for day, found in by_day(ones)] == [("2 March 2026", 1), ("1 March 2026", 2)]
-
-
-async def test_a_full_timeline_of_long_decisions_stays_below_the_limit_and_goes_on(
+async def test_a_timeline_goes_on_and_shows_the_beginnings_of_long_texts(
     pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path
 ) -> None:
     folder = write_files(tmp_path / "long", SMALL_PROJECT)
     shared_daemon.open_ready(folder)
     for number in range(ROWS + 1):
-        experience = {
-            "agent_id": "codex",
-            "session_id": "",
-            "decision": f"{number} " + "\"<&>'" * 400,
-            "rationale": "'" * 3_000,
-            "files_touched": [f"{one}/" + "a/" * 200 + "b.py" for one in range(5)],
-            "outcome": {"kind": "failure", "error": "<" * 3_000},
-        }
+        experience = {"agent_id": "codex", "session_id": "", "decision": f"{number} " + "<x>" * 1_000}
         shared_daemon.call("GraftExperience", cwd=str(folder), experience=experience)
     texts = [await read(pages, address(folder, page=str(number))) for number in (1, 2)]
-    assert all(len(text.encode()) < PAGE_BYTES for text in texts)
     assert sum(text.count('class="decision ') for text in texts) == ROWS + 1
     assert "page=2" in texts[0]
+    assert texts[1].count("&lt;x&gt;") < SAID
 
 
 async def test_a_decision_of_a_session_that_was_never_made_has_no_dead_link(pages: Pages, root: Path) -> None:
@@ -192,8 +128,3 @@ async def test_a_decision_of_a_session_that_was_never_made_has_no_dead_link(page
     shown = await read(pages, one.replace("&amp;", "&"))
     assert 'href="/sessions/s"' not in shown
     assert "It was named but never created" in shown
-
-
-async def test_a_day_is_asked_for_in_a_zone_and_stays_in_its_field(pages: Pages, root: Path) -> None:
-    text = await read(pages, address(root, since="2026-11-23T00:00:00%2B09:00"))
-    assert 'name="since" value="2026-11-23"' in text

@@ -8,7 +8,6 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from foveal.dashboard.formats import PAGE_BYTES
 from foveal.dashboard.pages.explore import CHARACTERS_MAX, highlighted
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
@@ -50,11 +49,6 @@ async def test_filters_are_kept_and_hold(pages: Pages, root: Path) -> None:
     assert "sessions.py" not in text
     assert "web/<wbr>" in text
     assert "<option selected>25</option>" in text
-
-
-async def test_what_finds_nothing_says_what_to_do(pages: Pages, root: Path) -> None:
-    text = await read(pages, f"/explore?project={quote(str(root))}&q=zzzqqq&path=nowhere/")
-    assert "Nothing answers that" in text
 
 
 @pytest.mark.parametrize("query", ["route=sideways", "limit=7"])
@@ -122,35 +116,10 @@ async def test_tables_of_a_file_are_exported(pages: Pages, root: Path) -> None:
     assert "src/shop/sessions.py" in text
 
 
-async def test_the_page_of_a_large_file_stays_below_the_limit(
-    pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path
-) -> None:
-    doc = "<&>'" * 60
-    functions = [f'def f{n}():\n    """{doc}"""\n    return f{n - 1 if n else 0}()' for n in range(300)]
-    around = {f"a{n}/{'long_name/' * 8}b.py": "import big\n" for n in range(150)}
-    folder = write_files(tmp_path / "large", {"big.py": "\n\n".join(functions), **around})
-    shared_daemon.open_ready(folder)
-    for path in ("big.py", "big.py%23f7"):
-        text = await read(pages, f"/explore/file?project={quote(str(folder))}&path={path}")
-        assert len(text.encode()) < PAGE_BYTES
-        assert "150 files depend" in text
-
-
 async def test_a_folder_lists_its_files(pages: Pages, root: Path) -> None:
     text = await read(pages, f"/explore?project={quote(str(root))}&path=src/shop/")
     assert ">auth.py</a>" in text
     assert ">web/" not in text
-
-
-async def test_a_part_of_a_path_finds_the_file(pages: Pages, root: Path) -> None:
-    text = await read(pages, f"/explore?project={quote(str(root))}&q=auth.py")
-    assert 'path=src%2Fshop%2Fauth.py">src/<wbr>shop/<wbr>auth.py</a>' in text
-
-
-async def test_a_file_that_is_not_there(pages: Pages, root: Path) -> None:
-    async with pages.get(f"/explore/file?project={quote(str(root))}&path=no/such.py") as reply:
-        assert reply.status == 404
-        assert "no/such.py" in await reply.text()
 
 
 @pytest.mark.parametrize(

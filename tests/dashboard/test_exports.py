@@ -7,15 +7,10 @@ import io
 import json
 from typing import Any
 
-import jinja2
 import pytest
 from aiohttp.test_utils import make_mocked_request
 from foveal.dashboard.exports import exported
-from foveal.dashboard.formats import FILTERS
-from foveal.dashboard.view import FOLDER, href
 from foveal.ipc.errors import INVALID_PARAMS, RpcError
-from hypothesis import given
-from hypothesis import strategies as st
 
 ROWS: list[dict[str, Any]] = [
     {"path": "src/ä b.py", "tokens": 1200, "share": 0.5, "used": True, "by": ["read", "edited"]},
@@ -86,44 +81,13 @@ def test_other_texts_and_numbers_stay() -> None:
     ]
 
 
-@given(st.text())
-def test_every_text_comes_back_without_its_mark(text: str) -> None:
-    _, row = cells("/usage?format=csv", [{"path": text}])
-    assert row[0].removeprefix("'") == text.encode("utf-8", "replace").decode()
-
-
 def test_json_keeps_types_and_gives_every_column() -> None:
     first, second = json.loads(body("/usage?format=json"))
     assert first == {**ROWS[0], "missing": None}
     assert list(second) == list(COLUMNS)
 
 
-@pytest.mark.parametrize(
-    ("address", "kind", "name"),
-    [
-        ("/usage?format=csv", "text/csv", "foveal-usage.csv"),
-        ("/knowledge/decisions?format=json", "application/json", "foveal-knowledge.json"),
-        ("/?format=csv", "text/csv", "foveal.csv"),
-    ],
-)
-def test_a_file_has_a_type_and_a_name(address: str, kind: str, name: str) -> None:
-    response = exported(make_mocked_request("GET", address), COLUMNS, ROWS)
-    assert response is not None
-    assert (response.content_type, response.charset) == (kind, "utf-8")
-    assert response.headers["Content-Disposition"] == f'attachment; filename="{name}"'
-
-
 def test_an_unknown_format_is_refused() -> None:
     with pytest.raises(RpcError, match="format is one of csv, json") as refused:
         exported(make_mocked_request("GET", "/usage?format=xls"), COLUMNS, ROWS)
     assert refused.value.code == INVALID_PARAMS
-
-
-def test_the_links_keep_the_filters_of_the_address() -> None:
-    templates = jinja2.Environment(loader=jinja2.FileSystemLoader(f"{FOLDER}/templates"), autoescape=True)
-    templates.globals["href"] = href
-    templates.filters.update(FILTERS)
-    macros: Any = templates.get_template("macros.html").module
-    text = macros.exports("/usage", {"by": "day", "path": "a b", "format": "html"})
-    assert 'href="/usage?by=day&amp;path=a+b&amp;format=csv"' in text
-    assert 'href="/usage?by=day&amp;path=a+b&amp;format=json"' in text

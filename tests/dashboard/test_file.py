@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.access.dashboard import DashboardFile, DashboardState, KeptSession
-from foveal.daemon.core.errors import StateError
 from foveal.daemon.core.system import System
 
 SESSION = KeptSession("ab" * 32, 1_900_000_000.5)
@@ -22,11 +21,6 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     assert file.read() == (state, "")
     assert os.stat(tmp_path / "dashboard.json").st_mode & 0o777 == 0o600
     assert os.listdir(tmp_path) == ["dashboard.json"]
-
-
-def test_each_new_file_has_a_secret_of_its_own(tmp_path: Path) -> None:
-    file = DashboardFile(str(tmp_path), System())
-    assert file.read()[0].secret != file.read()[0].secret
 
 
 WHOLE = {"version": 1, "port": 1, "secret": "ab" * 32, "sessions": []}
@@ -64,9 +58,3 @@ def test_what_is_no_file_of_ours_is_set_aside_too(tmp_path: Path) -> None:
         make(tmp_path / "dashboard.json")
         assert "is kept as" in file.read()[1]
         assert file.read()[1] == ""
-
-
-def test_a_full_disk_is_said(tmp_path: Path) -> None:
-    (tmp_path / "dashboard.json").mkdir()
-    with pytest.raises(StateError, match="can't be written"):
-        DashboardFile(str(tmp_path), System()).write(DashboardState())

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from foveal.dashboard.hosts import ConnectedHost
-from foveal.dashboard.pages.home import SESSIONS, TURNS, faults_of, latest_sessions
+from foveal.dashboard.pages.home import SESSIONS, TURNS, answer_faults, faults_of, latest_sessions
+from foveal.dashboard.pages.sessions import CONTEXTS
 from foveal.hooks.hosts.host import Obstacle
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
@@ -24,13 +25,14 @@ def project(state: str = "ready", *degraded: str, pending: int = 0) -> dict[str,
         "files_pending": pending,
         "files_unlinked": 0,
         "embedding": "off",
+        "embedded": 0,
         "pending": 0,
     }
 
 
 def test_each_fault_says_with_what_and_how_to_mend_it() -> None:
     status = {"degraded": ["disk full"], "projects": [project("degraded", "the root is gone")]}
-    host = ConnectedHost("codex", "Codex", ("user",), (Obstacle("off", "switch it on"),), "", "")
+    host = ConnectedHost("codex", "Codex", ("user",), 1, False, (Obstacle("off", "switch it on"),), "", "")
     faults = faults_of(status, [host], ["s1 can't be read"])
     assert [(one["what"], one["text"]) for one in faults] == [
         ("Daemon", "disk full"),
@@ -89,3 +91,10 @@ async def test_everything_works_in_one_line(
     text = await read(pages, "/")
     assert "<strong>Everything works.</strong> 1 project open, 0 hosts connected" in text
     assert f'title="{asked["tokens"]:,} tokens were sent since midnight"' in text
+
+
+def test_of_more_contexts_than_are_listed_it_says_which_were_looked_at() -> None:
+    one = {"at": "2999-01-01T00:00:00", "partial": True, "degraded": 0}
+    for listed, said in ((CONTEXTS - 1, f"{CONTEXTS - 1} contexts"), (CONTEXTS, "the latest 100 contexts")):
+        [fault] = answer_faults([one] * listed, {})
+        assert fault["text"] == f"{listed} of {said} in the last hour not whole"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from foveal.dashboard.hosts import connected_hosts
 
-from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
-from tests.site_cases import Pages, pages, read
+from tests.conftest import write_files
+from tests.site_cases import pages
 
 __all__ = ["pages"]
 
@@ -42,26 +42,3 @@ def test_what_keeps_hooks_from_running_is_told(tmp_path: Path, monkeypatch: pyte
     (gemini,) = connected_hosts([])
     assert "there is no such program" in gemini.problems[0].text
     assert gemini.problems[0].fix == "foveal hooks install gemini --user"
-
-
-async def test_home_says_when_a_host_was_heard(
-    pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path
-) -> None:
-    root = write_files(tmp_path / "shop", SMALL_PROJECT)
-    shared_daemon.open_ready(root)
-    payload = {
-        "hook_event_name": "UserPromptSubmit",
-        "session_id": "h1",
-        "cwd": str(root),
-        "prompt": "sessions",
-    }
-    shared_daemon.call("HookEvent", host="claude-code", payload=payload)
-    (host,) = shared_daemon.call("ListHosts")["hosts"]
-    assert (host["host"], host["title"], host["last_event"]) == (
-        "claude-code",
-        "Claude Code",
-        "UserPromptSubmit",
-    )
-    text = (await read(pages, "/")).split('id="hosts"')[1].split("</section>")[0]
-    assert "Claude Code" in text
-    assert f'datetime="{host["last_event_at"][:19]}' in text

@@ -11,9 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from foveal.dashboard.formats import PAGE_BYTES
 from foveal.dashboard.pages import decisions
-from foveal.dashboard.pages.knowledge import ROWS, TABS, chosen, server_rows
 
 from tests.conftest import DaemonProcess, write_files
 from tests.server_cases import RAW_SERVER
@@ -79,23 +77,6 @@ async def test_rules_are_shown_with_source_mode_and_text(pages: Pages, root: Pat
     assert "written here" in text
 
 
-async def test_tabs_count_what_they_hold(pages: Pages, root: Path) -> None:
-    for kind in TABS:
-        text = await read(pages, address(root, kind=kind))
-        counts = re.findall(
-            r'kind=(\w+)"[^>]*>\w+ <span class="count">(\d+)</span>',
-            text.split('id="tabs"')[1].split("</nav>")[0],
-        )
-        assert counts == [
-            ("rules", "3"),
-            ("references", "1"),
-            ("tools", "3"),
-            ("decisions", "0"),
-            ("quarantine", "0"),
-        ]
-        assert "xperience" not in re.sub(r"<[^>]*>", "", text), "people read of decisions"
-
-
 async def test_an_unknown_kind_is_refused_in_words(pages: Pages, root: Path) -> None:
     async with pages.get(address(root, kind="spells")) as reply:
         assert reply.status == 400
@@ -132,32 +113,6 @@ async def test_all_decisions_of_one_moment_are_exported(
         shared_daemon.call("GraftExperience", cwd=str(root), experience={"decision": text, **moment})
     async with pages.get(address(root, kind="decisions", agent="eve", format="json")) as reply:
         assert sorted(row["decision"] for row in await reply.json()) == given
-
-
-async def test_a_tool_has_its_own_mode_or_that_of_its_server(
-    pages: Pages, shared_daemon: DaemonProcess, root: Path
-) -> None:
-    modes = {"cwd": str(root), "server_name": "raw"}
-    shared_daemon.call("SetToolMode", **modes, include="manual")
-    shared_daemon.call("SetToolMode", **modes, name="page1", include="agent")
-    text = await read(pages, address(root, kind="tools"))
-    tools = {one["name"]: one for one in changes_in(text) if one["type"] == "tool"}
-    told = {name: (one["include"], one["server_include"], one["own_include"]) for name, one in tools.items()}
-    assert told == {
-        "page0": ("manual", "manual", ""),
-        "page1": ("agent", "manual", "agent"),
-        "page2": ("manual", "manual", ""),
-    }
-    assert "3 tools, 1 with its own mode" in text
-    assert 'data-server="raw" data-former="manual"' in text
-    for name in ("page1", None):
-        shared_daemon.call("SetToolMode", **modes, name=name, include="default")
-    tools = {
-        one["name"]: one
-        for one in changes_in(await read(pages, address(root, kind="tools")))
-        if one["type"] == "tool"
-    }
-    assert {(tool["include"], tool["own_include"]) for tool in tools.values()} == {("always", "")}
 
 
 async def test_a_server_that_nobody_approved_is_told_with_the_command(pages: Pages, root: Path) -> None:
@@ -202,72 +157,7 @@ async def test_an_item_can_be_had_whole(pages: Pages, root: Path) -> None:
         assert reply.status == 400
 
 
-async def test_two_hundred_items_are_paged_and_a_page_stays_small(
-    pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path
-) -> None:
-    rule = '[[items]]\ntype = "rule"\nname = "rule {n:03}"\ntext = """{text}"""\ninclude = "agent"\n'
-    rules = "\n".join(rule.format(n=n, text="<text> & more. " * 250) for n in range(200))
-    folder = write_files(tmp_path / "many", {".git/HEAD": "x", "foveal.toml": rules})
-    shared_daemon.call("OpenProject", path=str(folder))
-    text = await read(pages, address(folder))
-    assert len(text.encode()) < 300_000
-    assert "Page 1 of 5" in text
-    last = await read(pages, address(folder, page="5"))
-    assert names_in(last)[-1] == "rule 199"
-
-
-def test_a_list_without_tools_of_a_server_names_the_server_all_the_same() -> None:
-    server = {"name": "new", "line": 3, "left_out": "", "problem": "", "listed_at": ""}
-    file = {"path": "/p/.mcp.json", "approved": True, "servers": [server]}
-    (row,) = server_rows([file], [])
-    assert (row.name, row.tools, row.include) == ("new", 0, "")
-    assert "foveal tools list" in row.problem
-
-
-def test_items_are_sorted_by_type_priority_and_name() -> None:
-    def item(kind: str, name: str, level: int, server: str = "") -> dict[str, Any]:
-        found = {"type": kind, "name": name, "priority_level": level, "include": "always", "source": "x"}
-        return {**found, **({"server_name": server} if server else {})}
-
-    items = [
-        item("tool", "a", 100, "z"),
-        item("tool", "b", 900, "a"),
-        item("reference", "r", 100),
-        item("rule", "b", 200),
-        item("rule", "a", 200),
-        item("rule", "c", 100),
-    ]
-    found = chosen(items, {"q": "", "server": "", "mode": ""})
-    assert [one["name"] for one in found] == ["c", "a", "b", "r", "b", "a"]
-
-
 def names_in(text: str) -> list[str]:
     return [
         unescape(one) for one in re.findall(r'<span class="item-name">.*?class="path">(.*?)</span>', text)
     ]
-
-
-def changes_in(text: str) -> list[dict[str, Any]]:
-    """Return what a script is given of each item."""
-    return [json.loads(unescape(one)) for one in re.findall(r'data-pins data-item="(.*?)"', text)]
-
-
-async def test_items_of_long_texts_take_more_pages_and_none_is_too_large(
-    pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path
-) -> None:
-    folder = write_files(tmp_path / "long", {".git/HEAD": "x"})
-    shared_daemon.open_ready(folder)
-    for number in range(ROWS):
-        put(
-            shared_daemon,
-            folder,
-            f"r{number:02}",
-            include="agent",
-            text="\"<&>'" * 800,
-            description="\"<&>'" * 150,
-        )
-    first = await read(pages, address(folder))
-    last = int(re.findall(r"Page 1 of (\d+)", first)[0])
-    texts = [first, *[await read(pages, address(folder, page=str(n))) for n in range(2, last + 1)]]
-    assert all(len(text.encode()) < PAGE_BYTES for text in texts)
-    assert [name for text in texts for name in names_in(text)] == [f"r{n:02}" for n in range(ROWS)]

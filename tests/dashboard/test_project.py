@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import os
 from pathlib import Path
 from urllib.parse import quote
 
-import pytest
-from foveal.dashboard.pages.project import _ignored, forgotten, hosts_of, progress
+from foveal.dashboard.pages.project import _ignored, forgotten, progress
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
 from tests.site_cases import Pages, pages, read
@@ -53,17 +51,6 @@ def test_only_lines_of_the_project_itself_are_shown_as_excluded(tmp_path: Path) 
     assert _ignored(str(tmp_path / "pipe")) == []
 
 
-def test_a_host_is_told_with_where_it_is_registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    environ = {"HOME": str(tmp_path), "PATH": "", "FOVEAL_STATE_DIR": str(tmp_path / "state")}
-    assert list(hosts_of(str(tmp_path), environ)) == []
-    settings = write_files(tmp_path, {".claude/settings.json": json.dumps({"hooks": {}})})
-    assert settings
-    assert [(host["name"], host["levels"]) for host in hosts_of(str(tmp_path), environ)] == [
-        ("claude-code", [])
-    ]
-
-
 async def test_a_project_is_told_with_all_its_scopes(
     pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path
 ) -> None:
@@ -82,12 +69,3 @@ async def test_a_project_is_told_with_all_its_scopes(
         rows = list(csv.DictReader(io.StringIO(await answer.text())))
     assert {row["agent_name"] for row in rows} >= {"agent-0", "agent-1", "agent-2"}
     assert shared_daemon.call("ListContexts", cwd=root)["contexts"]
-
-
-async def test_without_a_project_the_page_offers_to_open_one(
-    pages: Pages, shared_daemon: DaemonProcess
-) -> None:
-    for project in shared_daemon.call("ListProjects")["projects"]:
-        shared_daemon.call("CloseProject", path=project["root"])
-    text = await read(pages, "/project")
-    assert "OpenProject" in text or "No project is open yet" in text

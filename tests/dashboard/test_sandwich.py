@@ -7,16 +7,16 @@ import re
 import pytest
 from foveal.dashboard.drawings import (
     CELLS_MAX,
-    LEAST_LAYER,
-    SHAPE,
     budget_bar,
     by_layer,
     layers_of,
-    percent,
     sandwich,
+    treemap,
     uses_of,
 )
 from foveal.dashboard.pages.slices import slice_rows
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.context_cases import context_map, slice_map
 
@@ -47,13 +47,6 @@ def test_the_heights_of_layers_and_the_areas_of_slices_are_to_scale() -> None:
         assert area / areas[1] == pytest.approx(rows[at].tokens / rows[1].tokens, rel=0.01)
 
 
-def test_a_thin_layer_is_drawn_to_be_seen_and_says_so() -> None:
-    layers = layers_of(slice_rows([slice_map("rule:a", 5, "anchor"), slice_map("focus:b.py", 9_000)]))
-    assert [layer.is_enlarged for layer in layers] == [True, False]
-    assert layers[0].height == LEAST_LAYER
-    assert layers[-1].y + layers[-1].height == pytest.approx(100)
-
-
 def test_each_box_leads_to_its_slice_and_says_what_it_is() -> None:
     cells = CELL.findall(sandwich(slice_rows(SLICES), lambda row: f"?page=2#slice-{row.at}"))
     kinds = {int(at): (kind, address, title) for _, _, _, _, kind, address, at, title in cells}
@@ -81,15 +74,6 @@ def test_nothing_breaks_out_of_the_drawing() -> None:
     assert "style=" not in drawing
 
 
-def test_a_box_is_shaped_for_a_usual_screen() -> None:
-    assert SHAPE[0] > SHAPE[1]
-
-
-@pytest.mark.parametrize(("share", "said"), [(0.874, "87%"), (0.014, "1.4%"), (0.0004, "below 0.1%")])
-def test_a_small_share_is_not_nothing(share: float, said: str) -> None:
-    assert percent(share) == said
-
-
 def test_the_budget_bar_tells_what_was_free_and_what_was_reserved() -> None:
     context = context_map(SLICES)
     rows = slice_rows(SLICES)
@@ -106,3 +90,16 @@ def test_the_budget_bar_tells_what_was_free_and_what_was_reserved() -> None:
     assert sum(use.tokens for use in uses) == context["max_tokens"]
     assert budget_bar(context, uses).count("<rect") == len(uses)
     assert [use.label for use in by_layer(uses, rows)["focus"]] == ["in focus", "neighbour"]
+
+
+@given(st.lists(st.floats(1, 10_000), min_size=1, max_size=40), st.floats(10, 2_000), st.floats(10, 2_000))
+def test_boxes_are_to_scale_and_fill_their_rectangle(
+    values: list[float], width: float, height: float
+) -> None:
+    boxes = treemap(values, (0.0, 0.0, width, height))
+    scale = width * height / sum(values)
+    for value, (x, y, across, down) in zip(values, boxes, strict=True):
+        assert across * down == pytest.approx(value * scale, rel=1e-6)
+        assert -1e-6 <= x <= x + across <= width * (1 + 1e-6)
+        assert -1e-6 <= y <= y + down <= height * (1 + 1e-6)
+    assert {(round(box[2]), round(box[3])) for box in treemap([1.0] * 4, (0, 0, 100, 100))} == {(50, 50)}

@@ -79,16 +79,9 @@ def test_messages_are_told_apart_and_rules_found_in_their_own(head: str) -> None
     assert json.loads(texts[3].text) == tools
 
 
-def test_a_json_document_is_cut_between_its_slices() -> None:
-    slices = [
-        {"id": "rule:CLAUDE.md", "type": "rule", "text": '{"id": "focus:src/a.py", '},
-        {"id": "focus:src/a.py", "type": "focus"},
-    ]
-    document = json.dumps({"project": "shop", "slices": slices})
-    (text,) = texts_of({**made(format="json"), "context": document})
-    assert text.text == document
-    assert parts_of(text)[1].startswith('{"id": "rule:CLAUDE.md"')
-    assert parts_of(text)[0].startswith('{"id": "focus:src/a.py", "type": "focus"')
+def test_a_json_document_is_one_piece() -> None:
+    (text,) = texts_of({**made(format="json"), "context": '{"slices": []}'})
+    assert (text.text, parts_of(text)) == ('{"slices": []}', {})
 
 
 def test_a_text_that_is_not_kept_is_none() -> None:

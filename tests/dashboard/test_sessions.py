@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from foveal.dashboard.pages.session import BLANK, bars_of, completions, sets_of, turns_of
+from foveal.dashboard.pages.session import BLANK, bars_of, sets_of, turns_of
 from foveal.dashboard.pages.sessions import FILTERS, chosen
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
@@ -98,31 +98,6 @@ def test_a_filter_takes_all_words_from_any_field() -> None:
     assert found(order="tokens") == ["b", "a"]
 
 
-async def test_the_list_is_exported_with_its_filter(
-    pages: Pages, shared_daemon: DaemonProcess, root: Path, session: str
-) -> None:
-    request = ask(shared_daemon, root, session)
-    about = f"/sessions?project={quote(str(root))}&q={session}"
-    (row,) = json.loads(await read(pages, f"{about}&format=json"))
-    assert (row["session_id"], row["name"], row["turns"]) == (session, "Payment bug", 1)
-    assert row["tokens"] == request["tokens"]
-    head, line = (await read(pages, f"{about}&format=csv")).splitlines()
-    assert head.startswith("session_id,name,project,agent_name")
-    assert line.startswith(f"{session},Payment bug,{root},codex")
-
-
-async def test_a_session_without_a_name_is_called_by_its_prompt(
-    pages: Pages, shared_daemon: DaemonProcess, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("foveal.dashboard.pages.sessions.CONTEXTS", 1)
-    for session, prompt in (("older", "how do carts work?"), ("newer", "what is a session?")):
-        shared_daemon.call("CreateSession", cwd=str(root), session_id=session)
-        ask(shared_daemon, root, session, prompt)
-    text = await read(pages, f"/sessions?project={quote(str(root))}&order=tokens")
-    assert ">how do carts work?</a>" in text
-    assert ">what is a session?</a>" in text
-
-
 # A session
 
 
@@ -151,7 +126,7 @@ async def test_sets_lead_to_the_editor_to_the_web_and_to_ports(
 )
 def test_only_web_addresses_are_links(text: str) -> None:
     found = sets_of({"endpoints": [text], "ports": ["80x", "٣"]}, "/p", lambda root, path: "")
-    assert [entry.link for one in found for entry in one.entries] == ["", "", ""]
+    assert [entry.link for one in found for entry in one["entries"]] == ["", "", ""]
 
 
 async def test_items_stand_in_three_columns_by_priority_and_server(
@@ -174,57 +149,10 @@ async def test_items_stand_in_three_columns_by_priority_and_server(
     assert 'data-method="AddSessionItem"' in offered
 
 
-async def test_a_session_whose_project_is_gone_is_shown_all_the_same(
-    pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path
-) -> None:
-    gone = write_files(tmp_path / "gone", {".git/HEAD": "x", "AGENTS.md": "Be kind.\n"})
-    made = shared_daemon.call("CreateSession", cwd=str(gone))["session_id"]
-    shared_daemon.call("CloseProject", path=str(gone))
-    (gone / "AGENTS.md").unlink()
-    (gone / ".git" / "HEAD").unlink()
-    (gone / ".git").rmdir()
-    for entry in gone.iterdir():
-        entry.unlink()
-    gone.rmdir()
-    text = await read(pages, f"/sessions/{made}?tab=items")
-    assert "What these items are" in text
-    assert "AGENTS.md" in text
-
-
-async def test_a_session_that_there_is_none_of_is_not_found(pages: Pages) -> None:
-    async with pages.get("/sessions/none") as reply:
-        assert reply.status == 404
-        assert "none" in await reply.text()
-
-
 async def test_names_of_items_are_completed_but_for_those_in_it(pages: Pages, session: str) -> None:
     async with pages.get(f"/sessions/{session}/items?type=rule&q=f") as reply:
         labels = [item["label"] for item in (await reply.json())["items"]]
     assert labels == ["found"], "first is in it already"
-
-
-def test_names_that_begin_with_what_was_typed_come_first() -> None:
-    items = [
-        {"type": "tool", "name": name, "server_name": "s", "description": description}
-        for name, description in (("x", "about cards"), ("discard", ""), ("card", ""), ("y", ""))
-    ]
-    found = completions(items, "card")
-    assert [(one["label"], one["server_name"]) for one in found] == [
-        ("s: card", "s"),
-        ("s: discard", "s"),
-        ("s: x", "s"),
-    ]
-
-
-async def test_an_applet_that_a_program_kept_is_shown_and_can_be_forgotten(
-    pages: Pages, shared_daemon: DaemonProcess, session: str
-) -> None:
-    applet = ["board", "tab=<2>", "https://evil.example/=x"]
-    shared_daemon.call("SetRelevantContext", session_id=session, set_name="applet", items=applet)
-    text = await read(pages, f"/sessions/{session}?tab=context")
-    assert "<span>board: tab=&lt;2&gt;, https://evil.example/=x</span>" in text
-    assert 'href="https://evil.example' not in text
-    assert "&#34;set_name&#34;: &#34;applet&#34;" in text
 
 
 # The timeline

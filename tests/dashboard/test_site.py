@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import shutil
-import signal
 from pathlib import Path
 from urllib.parse import quote
 
@@ -30,18 +28,6 @@ async def test_each_page_of_the_navigation_is_there_without_a_project(pages: Pag
     assert 'aria-current="page"' in text
     assert "style=" not in text
     assert "<script>" not in text
-
-
-async def test_home_shows_projects_and_turns(
-    pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path
-) -> None:
-    root = write_files(tmp_path / "sh<op", SMALL_PROJECT)
-    shared_daemon.open_ready(root)
-    shared_daemon.call("GetContext", cwd=str(root), prompt="how do <sessions> expire?", agent_name="codex")
-    text = await read(pages, "/")
-    assert "sh&lt;op" in text
-    assert "how do &lt;sessions&gt; expire?" in text
-    assert "codex" in text
 
 
 async def test_figures_are_what_prometheus_reads(pages: Pages, shared_daemon: DaemonProcess) -> None:
@@ -100,16 +86,6 @@ async def test_what_is_not_there_is_a_page_that_says_so(
     assert 'href="/"' in text
 
 
-async def test_static_files_may_be_kept_and_nothing_else_is_served(pages: Pages) -> None:
-    text = await read(pages, "/")
-    address = text.split('rel="stylesheet" href="')[1].split('"')[0]
-    async with pages.get(address) as reply:
-        assert "immutable" in reply.headers["Cache-Control"]
-    for path in ("/static/", "/static/../site.py", "/static/%2e%2e/site.py", "/static//etc/passwd"):
-        async with pages.get(path) as reply:
-            assert reply.status in (403, 404), path
-
-
 async def test_pages_change_by_listed_methods_only(pages: Pages) -> None:
     async with pages.post("/actions/Shutdown", json={}) as reply:
         assert reply.status == 404
@@ -166,30 +142,6 @@ async def test_a_project_that_is_not_open_is_offered_to_be_opened(
     assert root not in [one["root"] for one in shared_daemon.call("ListProjects")["closed"]]
 
 
-async def test_a_project_that_was_never_open_is_told_with_the_command(
-    pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path
-) -> None:
-    for address in ("/explore",):
-        async with pages.get(f"{address}?project={tmp_path}/no;where") as answer:
-            assert answer.status == 404
-            text = await answer.text()
-        assert "was never open here" in text
-        assert f"foveal up &#39;{tmp_path}/no;where&#39;" in text
-        assert "OpenProject" not in text.split("<main")[1].split("</main>")[0]
-
-
-async def test_what_was_open_under_a_daemon_that_was_killed_is_known_to_the_next(
-    daemon: DaemonProcess, tmp_path: Path
-) -> None:
-    root = str(write_files(tmp_path / "p", SMALL_PROJECT).resolve())
-    gone = write_files(tmp_path / "gone", SMALL_PROJECT)
-    daemon.open_ready(root)
-    daemon.open_ready(gone)
-    daemon.stop(signal.SIGKILL)
-    shutil.rmtree(gone)
-    assert daemon.call("ListProjects") == {"projects": [], "closed": [{"root": root, "state": "closed"}]}
-
-
 HOSTILE = ("-1", "9" * 5_000, "%D9%A3", "%00", "%ff%fe", "%3Cscript%3Ealert(1)", "x" * 3_000)
 
 
@@ -225,43 +177,6 @@ async def test_no_parameter_makes_a_page_fail(
                 text = await answer.text()
                 assert answer.status in (200, 400, 404), f"{address} {given[:200]}: {text[:2000]}"
                 assert answer.content_type == "application/json" or "<script>alert" not in text
-
-
-async def test_a_method_that_an_address_has_not_is_refused_as_the_wire_refuses(pages: Pages) -> None:
-    for verb, address, allowed in (
-        ("POST", "/sessions", "GET,HEAD"),
-        ("DELETE", "/actions/PutItem", "POST"),
-        ("GET", "/actions/PutItem", "POST"),
-    ):
-        async with pages.request(verb, address, json={}) as answer:
-            assert (answer.status, answer.content_type) == (405, "application/json")
-            assert set(answer.headers["Allow"].split(",")) == set(allowed.split(","))
-            body = await answer.json()
-        assert body["code"] == "unsupported"
-        assert body["message"].startswith(f"{verb} isn't answered at {address}, only ")
-
-
-async def test_a_project_that_is_closed_is_told_to_pages(
-    pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path
-) -> None:
-    root = shared_daemon.open_ready(write_files(tmp_path / "p", SMALL_PROJECT))["root"]
-    text = await read(pages, "/")
-    assert "project.changed" in text.split('<div id="projects" data-live="')[1].split('"')[0]
-    async with asyncio.timeout(DEADLINE_S), pages.get("/events?topics=project.changed") as reply:
-        await reply.content.readline()
-        await asyncio.to_thread(shared_daemon.call, "CloseProject", path=root)
-        data: dict[str, object] = {}
-        while data != {"project": root, "closed": True}:
-            line = await reply.content.readline()
-            data = json.loads(line[6:]).get("data") if line.startswith(b"data: ") else data
-
-
-async def test_an_error_names_no_method_of_the_wire(pages: Pages) -> None:
-    for address in ("/sessions/none", "/turns/none", "/sessions/none/requests/none"):
-        async with pages.get(address) as reply:
-            text = (await reply.text()).split("<main")[1].split("</main>")[0]
-        assert not re.search(r"\b(List|Get|Create)[A-Z]\w+", text), text
-        assert "<h1>Not found</h1>" in text
 
 
 def test_pages_name_no_file_of_another_host() -> None:

@@ -6,53 +6,13 @@ import csv
 import io
 import json
 from pathlib import Path
-from typing import Any
 
-import pytest
-from foveal.dashboard.pages.usage import COLUMNS, _drawing, name_of
+from foveal.dashboard.pages.usage import COLUMNS
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
 from tests.site_cases import Pages, pages, read
 
 __all__ = ["pages"]
-
-
-def row(key: str, tokens: int, **changed: Any) -> dict[str, Any]:
-    counts = {"turns": 1, "bytes": 4 * tokens, "tokens_before": tokens, "places_shown": 2, "places_used": 1}
-    return {"key": key, "tokens": tokens, "sessions": 1, **counts, **changed}
-
-
-def test_the_chart_has_a_bar_for_each_day_between_the_first_and_the_last() -> None:
-    drawing = _drawing([row("2026-03-02", 20), row("2026-02-27", 10)])
-    assert drawing.rows == [
-        ("2026-02-27", (10,)),
-        ("2026-02-28", (0,)),
-        ("2026-03-01", (0,)),
-        ("2026-03-02", (20,)),
-    ]
-    assert drawing.is_drawn
-    assert [day for day, _ in _drawing([row("2026-03-02", 20)], 3).rows] == [
-        "2026-02-28",
-        "2026-03-01",
-        "2026-03-02",
-    ]
-    assert not _drawing([]).is_drawn
-
-
-@pytest.mark.parametrize(
-    ("group", "key", "name", "expected"),
-    [
-        ("project", "/home/me/shop/", None, "shop"),
-        ("session", "s1", "Payment bug", "Payment bug"),
-        ("session", "s1", None, "s1"),
-        ("session", "", None, "without a session"),
-        ("host", "", None, "without a host"),
-        ("host", "codex", "Codex", "Codex"),
-        ("type", "agent_history", None, "earlier decision"),
-    ],
-)
-def test_a_row_is_named_for_people(group: str, key: str, name: str | None, expected: str) -> None:
-    assert name_of(group, row(key, 1, name=name)) == expected
 
 
 async def test_an_unused_daemon_says_what_will_come(pages: Pages) -> None:
