@@ -195,18 +195,6 @@ def test_full_file_is_rotated(tmp_path: Path) -> None:
     assert names(file) == ["pool.1.jsonl", "pool.jsonl"]
 
 
-def test_numbers_sort_as_numbers_and_other_files_are_left_alone(tmp_path: Path) -> None:
-    others = ("pool.x.jsonl", "pool.01.jsonl", "pool.1.jsonl.bak", "a.jsonl")
-    for name in ("pool.10.jsonl", "pool.9.jsonl", *others):
-        (tmp_path / name).write_bytes(b"a\n")
-    file = file_in(tmp_path)
-    assert names(file) == ["pool.9.jsonl", "pool.10.jsonl"]
-    write(file, b"12345678901\n")
-    write(file, b"b\n")
-    assert names(file) == ["pool.9.jsonl", "pool.10.jsonl", "pool.11.jsonl", "pool.jsonl"]
-    assert names(PoolFile(str(tmp_path / "none" / "x.jsonl"), System())) == []
-
-
 @pytest.mark.parametrize("private", [True, False])
 def test_rewriting_keeps_the_remaining_lines(tmp_path: Path, private: bool) -> None:
     mode = 0o600 if private else 0o640

@@ -100,14 +100,6 @@ def test_low_trust_is_left_out_and_stale_ones_weigh_less() -> None:
     assert found[1].reasons[-1] == "weighs less: src/a.py changed much since"
 
 
-def test_the_order_of_the_candidates_does_not_matter_and_the_limit_holds() -> None:
-    candidates = [FAR, FOLDER, WORDS, NEIGHBOUR, SAME]
-    assert chosen(candidates, 3) == chosen(candidates[::-1], 3)
-    assert len(chosen(candidates, 3)) == 3
-    assert chosen([], 3) == []
-    assert chosen(candidates, 0) == []
-
-
 ONE = Experience("x_1", "2025-01-01T00:00:00.000Z", "a", "s", "Use WAL mode for the session database")
 
 
