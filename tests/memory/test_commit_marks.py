@@ -87,13 +87,6 @@ def test_commit_holds_decisions_since_its_parent() -> None:
     check(known(15, "a.py"), None, made=(1, 3))  # it was fetched
 
 
-def test_the_commit_that_was_checked_out_says_more_than_times() -> None:
-    found = due(known(15, "a.py", commit=name(2)), history())
-    assert found is not None
-    assert found.changes.commit == name(3)
-    assert due(known(15, "a.py", commit=name(9)), history()) is None
-
-
 def test_linked_experience_keeps_its_commit() -> None:
     assert is_held(held(2))
     assert not is_held(known(15, "a.py", commit=name(1)))

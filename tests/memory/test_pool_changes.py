@@ -52,18 +52,6 @@ def test_changes_are_appended_and_read_back(tmp_path: Path) -> None:
     assert (again.grafted, again.duplicates) == (0, 1), "what was edited doesn't come back as it was"
 
 
-def test_the_last_edit_holds_though_the_clock_went_back(tmp_path: Path) -> None:
-    clock = Clock()
-    pool = open_pool(tmp_path, clock)
-    [first] = graft(pool, "one")
-    pool.update(first, {"decision": "two"})
-    clock.days = -400
-    pool.update(first, {"decision": "three"})
-    pool.delete(first)
-    pool.restore(first)
-    assert decisions(open_pool(tmp_path)) == ["three"]
-
-
 def test_deleted_experience_is_hidden_until_restored(tmp_path: Path) -> None:
     pool = open_pool(tmp_path)
     first, _ = graft(pool, "about tokens", "other")
@@ -110,19 +98,6 @@ def test_edits_that_a_program_derived(tmp_path: Path) -> None:
         assert [known.original.id for known in reader.newest(1)] == [second]
     pool.annotate([DueEdit(second, "update", PoolChanges(outcome="", commit="0123abcd"))])
     assert (pool.get(second).current.outcome, pool.get(second).current.marks) == ("", ()), "it is back"
-
-
-def test_derived_edits_of_shared_experiences_stay_private(tmp_path: Path) -> None:
-    root, state = tmp_path / "project", tmp_path / "state"
-    for folder in (root, state):
-        folder.mkdir()
-    pool = open_pool(state, root=str(root), shared="pool.jsonl", trusted=True)
-    [first] = graft(pool, "one")
-    before = (root / "pool.jsonl").read_bytes()
-    assert pool.annotate([DueEdit(first, "update", PoolChanges(commit="0123abcd"))]) == (first,)
-    assert (root / "pool.jsonl").read_bytes() == before, "a commit leaves no changed file behind"
-    again = open_pool(state, root=str(root), shared="pool.jsonl", trusted=True)
-    assert again.get(first).current.commit == "0123abcd"
 
 
 # --- Marks ---

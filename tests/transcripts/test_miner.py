@@ -10,11 +10,9 @@ from typing import Any
 
 import pytest
 from foveal.daemon.core.errors import InvalidRequest
-from foveal.daemon.transcripts.extraction import Mined
 from foveal.daemon.transcripts.miner import mine
-from msgspec import convert
 
-from tests.transcript_cases import Claude, append, write
+from tests.transcript_cases import Claude, write
 
 DECISION = "I decided to use SQLite instead of a JSON file because concurrent writers must not interleave."
 
@@ -42,21 +40,6 @@ def answer(path: str) -> tuple[dict[str, Any], int]:
         process.stdin.flush()
         told: dict[str, Any] = json.loads(process.stdout.readline())
     return told, process.returncode
-
-
-def test_mining_continues_from_the_cursor(tmp_path: Path) -> None:
-    path, chat = conversation(tmp_path / "t.jsonl")
-    cursor = mine(path, None).cursor
-    again = mine(path, cursor)
-    assert (again.findings, again.cursor, again.finished) == ((), cursor, True)
-    append(path, chat.user("Thanks"))
-    assert not mine(path, cursor).finished
-
-
-def test_miner_process_answers_like_mine(tmp_path: Path) -> None:
-    path, _ = conversation(tmp_path / "t.jsonl")
-    told, code = answer(path)
-    assert (convert(told["mined"], Mined), code) == (mine(path, None), 0)
 
 
 def test_miner_reports_bad_input(tmp_path: Path) -> None:
