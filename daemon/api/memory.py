@@ -227,9 +227,7 @@ class ExperienceMethods(EngineMethods):
             if fields is not None:
                 raise InvalidRequest("give experience or transcript_path, not both", "transcript_path")
             project = await self._engine.projects.at(request.cwd)
-            found = await self._engine.grafting.graft_transcript(
-                project, path, request.session_id, request.agent_id
-            )
+            found = await self._engine.grafting.graft(project, path, request.session_id, request.agent_id)
             self._engine.timeline.read_transcript(project.root, request.session_id, found.cwd, found.activity)
             self._engine.timeline.decided(project.root, project.pool.some(found.experience_ids))
             skipped = [
@@ -277,7 +275,7 @@ class ExperienceMethods(EngineMethods):
         # Before they are counted and cut to the limit: the number of hidden ones would tell of them.
         policy = await self._engine.permissions.require(project, request.agent)
         seen = partial(visible_experience, policy, root=project.root) if policy.is_limited else as_it_is
-        found, total = await self._engine.experiences.listed(project, listing, seen)
+        found, total = await self._engine.experiences.read(project, lambda pool: pool.list(listing, seen))
         page = _fitting(found[: request.limit])
         more = cursor_after(page[-1]) if page and len(page) < len(found) else UNSET
         return ExperiencesReply([experience_reply(experience) for experience in page], total, more)
@@ -287,7 +285,7 @@ class ExperienceMethods(EngineMethods):
         """Return an experience; an entry of its `history` is `{kind, at, experience_id?, …}` with the
         fields that the edit changed."""
         project = await self._engine.projects.at(request.cwd)
-        known = await self._engine.experiences.get(project, request.experience_id)
+        known = await self._engine.experiences.read(project, lambda pool: pool.get(request.experience_id))
         policy = await self._engine.permissions.require(project, request.agent)
         # An edit may have named what is hidden, though the experience no longer does.
         whole = all(sees_whole(policy, each, project.root) for each in (known.original, known.current))
@@ -349,7 +347,9 @@ class ExperienceMethods(EngineMethods):
     async def list_quarantine(self, request: QuarantineRequest) -> QuarantineReply:
         """List lines of the project's experiences that can't be read, the last first."""
         project = await self._engine.projects.at(request.cwd)
-        lines, total = await self._engine.experiences.quarantined(project, request.limit)
+        lines, total = await self._engine.experiences.read(
+            project, lambda pool: pool.quarantined(request.limit)
+        )
         return QuarantineReply(
             [
                 QuarantinedLine(line.at, line.file, line.line, line.size, line.reason, line.shown)
@@ -378,7 +378,7 @@ class ExperienceMethods(EngineMethods):
         project = await self._engine.projects.at(request.cwd)
         view = await self._engine.permissions.view(project.root, request.agent)
         if view.policy.is_limited:
-            known = await self._engine.experiences.get(project, request.experience_id)
+            known = await self._engine.experiences.read(project, lambda pool: pool.get(request.experience_id))
             versions = (known.original, known.current)
             whole = all(sees_whole(view.policy, version, project.root) for version in versions)
             if not whole or not view.sees_all_of(known.current.agent_id):
