@@ -23,7 +23,6 @@ from foveal.cli.doctor import (
     check_git,
     check_log,
     check_open_files,
-    check_python,
     check_state,
     check_watches,
 )
@@ -126,12 +125,6 @@ class Usage:
     """What is left on a disk."""
 
     free: int
-
-
-def test_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert check_python().level == "ok"
-    monkeypatch.setattr(doctor, "MIN_PYTHON", (99, 1))
-    assert check_python().fix == "install Python 99.1 or newer"
 
 
 def test_dependencies_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
