@@ -64,14 +64,6 @@ def kill(daemon: DaemonProcess) -> int:
     return pid
 
 
-def test_up_says_whether_it_started_one(daemon: DaemonProcess) -> None:
-    code, output, errors = run(daemon, "up")
-    place = f"(pid {daemon.pid}) on {daemon.socket}\n"
-    nothing = "note: nothing is indexed: no project is open; to index this folder, run: foveal up .\n"
-    assert (code, output, errors) == (0, f"started foveal {__version__} {place}", nothing)
-    assert run(daemon, "up") == (0, f"foveal {__version__} runs already {place}", nothing)
-
-
 def test_projects_and_close_start_no_daemon(daemon: DaemonProcess, tmp_path: Path) -> None:
     for arguments in (("projects",), ("close", str(tmp_path)), ("status",)):
         assert said(daemon, *arguments) == (1, "", "error: no daemon runs\nhint: foveal up\n")

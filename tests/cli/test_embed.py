@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,33 +45,6 @@ def test_embed_waits_for_all_vectors(daemon: DaemonProcess, project: Path) -> No
     model, table = output.splitlines()[2], output.splitlines()[5]
     assert re.fullmatch(r"model all-MiniLM-L6-v2, 384 dimensions, loaded \(pid \d+\)", model)
     assert table.split()[5] == "done"
-
-
-def test_what_is_embedded_is_found_by_meaning(daemon: DaemonProcess, project: Path) -> None:
-    run_program(daemon.environ, project, "embed")
-    code, output, _ = run_program(daemon.environ, project, "query", "sum of costs", "--json")
-    assert code == 0
-    by_path = {result["path"]: result["sources"] for result in json.loads(output)["results"]}
-    assert "vector" in by_path["web/money.ts"]
-    assert "meaning #" in run_program(daemon.environ, project, "query", "sum of costs", "--limit", "5")[1]
-
-
-def test_up_says_that_it_goes_on_or_waits(daemon: DaemonProcess, project: Path) -> None:
-    code, output, errors = run_program(daemon.environ, project, "up", ".")
-    assert code == 0
-    assert output.splitlines()[1].startswith(f"ready: {project} ")
-    # On a fast machine all may be embedded by now.
-    assert not errors or re.fullmatch(
-        r"note: .+ chunks? (wait to be|are) embedded; that goes on in the background(, .+ left)?; "
-        "to wait for it: foveal embed\n",
-        errors,
-    )
-    code, output, errors = run_program(daemon.environ, project, "up", ".", "--wait")
-    assert (code, errors) == (0, "")
-    assert output.splitlines()[2].startswith(f"embedded: {project} ")
-    code, output, errors = run_program(daemon.environ, project, "up", "--wait")
-    assert (code, output) == (2, "")
-    assert errors.startswith("error: --wait needs the PROJECT to wait for\n")
 
 
 def test_a_pause_holds_until_it_is_ended(daemon: DaemonProcess, project: Path) -> None:
