@@ -45,7 +45,7 @@ bench-quick: $(INSTALLED)
 HTTPX ?= $(HOME)/.cache/foveal-hosts/httpx.git
 hosts: $(INSTALLED)
 	@[ -d "$(HTTPX)" ] || git clone --bare --quiet https://github.com/encode/httpx "$(HTTPX)"
-	$(BIN)/python -m benchmarks.hosts --clone "$(HTTPX)" --full
+	$(BIN)/python -m benchmarks.hosts --clone "$(HTTPX)"
 
 # Breaks each promise of the documents once in a copy, which a test must notice; tries to break every promise of
 # docs/reliability.md, with the full counts; then runs the property tests with many random examples, where a failure

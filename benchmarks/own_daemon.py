@@ -19,11 +19,10 @@ POLL_S = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """Seconds since OpenProject was sent: until all names were known, all files hashed, all files read (with
-    their definitions), all links made, and all contents embedded (None where that wasn't waited for)."""
+    """Seconds since OpenProject was sent: until all names were known, all files read (with their
+    definitions), all links made, and all contents embedded (None where that wasn't waited for)."""
 
     names: float
-    hashed: float
     read: float
     linked: float
     embedded: float | None
@@ -69,8 +68,6 @@ def open_project(client: Client, root: Path, *, embedded: bool = False) -> Openi
         now = time.perf_counter() - started
         if one["state"] != "scanning":
             seen.setdefault("names", now)
-            if not one["files_unhashed"]:
-                seen.setdefault("hashed", now)
         if one["state"] == "ready" or (one["state"] == "indexing" and not one["files_pending"]):
             seen.setdefault("read", now)
         if one["state"] == "degraded" or one["embedding"] == "failed":
@@ -85,7 +82,6 @@ def open_project(client: Client, root: Path, *, embedded: bool = False) -> Openi
     one = project(client, root)
     return Opening(
         seen["names"],
-        seen["hashed"],
         seen["read"],
         seen["linked"],
         seen.get("embedded") if embedded else None,

@@ -250,8 +250,6 @@ def describe(experience: Reply) -> Iterator[str]:
     marks = [outcome["kind"]] if outcome else []
     if experience["provenance"]["trust"] == "low":
         marks.append("low trust")
-    if dated := experience.get("dated"):
-        marks.append(f"dated {local_time(dated)} by a wrong clock")
     mark = f" [{', '.join(marks)}]" if marks else ""
     head = "  ".join(
         (local_time(experience["timestamp"]), experience["experience_id"], experience["agent_id"])

@@ -10,14 +10,13 @@ Both get 403. Every other page could at most send a GET, which changes nothing a
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
 import logging
-import math
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+import msgspec
 from aiohttp import web
 
 from ..ipc.aclient import AsyncClient, DaemonLink
@@ -195,13 +194,12 @@ def to_json(value: Any) -> bytes:
     wire has it.
     """
     try:
-        try:
-            text = _ENCODER.encode(value)
-        except (TypeError, ValueError):
-            text = _ENCODER.encode(_plain(value))
-    except RecursionError as error:
-        raise RpcError(INTERNAL, "the reply is nested too deep for JSON; use the daemon's socket") from error
-    return text.encode("utf-8", "replace")
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    except (RecursionError, TypeError) as error:
+        text = f"the reply has no form in JSON ({error}); use the daemon's socket"
+        raise RpcError(INTERNAL, text) from error
 
 
 def encode_event(event: Mapping[str, Any]) -> bytes:
@@ -262,15 +260,11 @@ async def read_params(request: web.Request) -> dict[str, Any]:
         body = await request.read()
     except web.RequestPayloadError as error:
         raise RpcError(INVALID_PARAMS, f"the body can't be read: {error}") from error
-    if not body or body.isspace():
-        return {}
     try:
-        params = json.loads(body, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        raise RpcError(INVALID_PARAMS, f"the body is not JSON: {error}", {"field": "params"}) from error
-    if type(params) is not dict:
-        raise RpcError(INVALID_PARAMS, "the body must be a JSON object of parameters", {"field": "params"})
-    return params
+        return msgspec.json.decode(body if body.strip() else b"{}", type=dict[str, Any])
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        text = f"the body must be a JSON object of parameters: {error}"
+        raise RpcError(INVALID_PARAMS, text, {"field": "params"}) from error
 
 
 def _query(request: web.Request) -> dict[str, str]:
@@ -279,10 +273,6 @@ def _query(request: web.Request) -> dict[str, str]:
         if len(request.query.getall(name)) > 1:
             raise RpcError(INVALID_PARAMS, f"the parameter {name!r:.80} is there twice", {"field": name})
     return dict(request.query)
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is no value of JSON")
 
 
 def _body_too_large() -> RpcError:
@@ -313,23 +303,3 @@ def _error_reply(error: RpcError, status: int) -> web.Response:
 def _reply(value: Any, status: int = 200) -> web.Response:
     # The final line break is for people: a shell's prompt follows on a line of its own.
     return web.Response(body=to_json(value) + b"\n", status=status, content_type="application/json")
-
-
-def _plain(value: Any) -> Any:
-    """Return a copy with replacements for values that JSON can't hold."""
-    if isinstance(value, dict):
-        return {_base64(key) if type(key) is bytes else key: _plain(part) for key, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(part) for part in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
-
-
-def _base64(value: Any) -> str:
-    if type(value) is not bytes:
-        raise RpcError(INTERNAL, f"values of type {type(value).__name__} have no form in JSON")
-    return base64.b64encode(value).decode("ascii")
-
-
-_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_base64)

@@ -10,7 +10,6 @@ import json
 import os
 import sys
 
-from ..ipc.record import Record, set_field
 from .pump import (
     DRAIN_S,
     INVALID_REQUEST,
@@ -79,7 +78,7 @@ class McpPump(Pump):
 
     def __init__(self, upstream: Upstream, output: int) -> None:
         super().__init__(upstream, output)
-        self._opening: list[McpLine] = []  # of the main thread only
+        self._opening: list[bytes] = []  # of the main thread only
 
     def run(self, source: BinaryIO) -> None:
         """Carry lines until the source ends, then let what is being answered end."""
@@ -88,122 +87,64 @@ class McpPump(Pump):
             if len(data) > MAX_LINE_BYTES:
                 while data and not data.endswith(b"\n"):
                     data = source.readline(READ_BYTES)
-                text = f"a line may take {MAX_LINE_BYTES} bytes; send less"
-                self.write(error_line(None, INVALID_REQUEST, text))
-                continue
-            try:
-                line = read_line(data)
-            except NoMessage as no_message:
-                self.write(no_message.reply)
-                continue
-            if line is not None:
-                self._take(line)
+                self._refuse(None, INVALID_REQUEST, f"a line may take {MAX_LINE_BYTES} bytes; send less")
+            elif data.strip():
+                self._take(data)
         self.close(DRAIN_S)
 
     def error(self, request_id: Id | None, message: str) -> bytes:
         """Return a line that answers a request with an error."""
-        return error_line(request_id, UNAVAILABLE, message)
+        return _line(error_of(request_id, UNAVAILABLE, message))
 
     def opening(self) -> list[bytes]:
         """Return the lines of the handshake."""
-        return [
-            encode({**line.message, "id": REPLAY_ID}) if line.method == "initialize" else line.data
-            for line in self._opening
-        ]
+        return self._opening
 
     def replies(self, stream: BinaryIO) -> Iterator[tuple[Id | None, bytes]]:
-        """Yield the server's lines with the ids that they answer."""
-        return ((answered_id(line), line) for line in stream)
+        """Yield the server's lines with the ids that they answer; its own requests answer none."""
+        for line in stream:
+            message = json.loads(line)
+            yield None if "method" in message else id_of(message), line
 
-    def _take(self, line: McpLine) -> None:
+    def _take(self, data: bytes) -> None:
         """Send a line on, and keep the lines of the handshake for the next server."""
-        with self.state:
-            if line.cancelled_id is not None:
-                self.waiting.discard(line.cancelled_id)
-        if line.method == "initialize":
-            self._opening = []
-        if not self.carry(line.data, line.request_id) and line.request_id is not None:
+        try:
+            message = json.loads(data)
+        except (ValueError, RecursionError):
+            self._refuse(None, PARSE_ERROR, "the line is not JSON in UTF-8")
             return
-        if line.method == "initialize":
-            self._opening = [line]
-        elif line.method == "notifications/initialized" and self._opening:
-            self._opening = [self._opening[0], line]
+        if problem := _problem(message):
+            self._refuse(id_of(message) if type(message) is dict else None, INVALID_REQUEST, problem)
+            return
+        if b"\\ud" in data.lower() or not data.endswith(b"\n"):
+            data = _line(message)  # the server would drop a line with half of a surrogate pair
+        method = message.get("method", "")
+        request_id = id_of(message) if method else None
+        if method == "notifications/cancelled":
+            cancelled = as_id((message.get("params") or {}).get("requestId"))
+            with self.state:
+                self.waiting -= {cancelled}
+        if method == "initialize":
+            self._opening = []
+        if not self.carry(data, request_id) and request_id is not None:
+            return
+        if method == "initialize":
+            self._opening = [_line({**message, "id": REPLAY_ID})]
+        elif method == "notifications/initialized" and self._opening:
+            self._opening = [self._opening[0], data]
+
+    def _refuse(self, request_id: Id | None, code: int, message: str) -> None:
+        self.write(_line(error_of(request_id, code, message)))
 
 
-class McpLine(Record):
-    """A line from the host: the message, and the bytes to send on, which end in a line break."""
-
-    __slots__ = ("message", "data")  # noqa: RUF023 - the order is the constructor's
-    message: dict[str, Any]
-    data: bytes
-
-    def __init__(self, message: dict[str, Any], data: bytes) -> None:
-        set_field(self, "message", message)
-        set_field(self, "data", data)
-
-    @property
-    def method(self) -> str:
-        """The method of a request or a notification, empty for a reply."""
-        method: str = self.message.get("method", "")
-        return method
-
-    @property
-    def request_id(self) -> Id | None:
-        """The id of a request; None for a notification or a reply."""
-        return id_of(self.message) if self.method else None
-
-    @property
-    def cancelled_id(self) -> Id | None:
-        """The id of the request that this line cancels, None for none."""
-        if self.method != "notifications/cancelled":
-            return None
-        return as_id((self.message.get("params") or {}).get("requestId"))
-
-
-class NoMessage(Exception):
-    """A line that isn't a JSON-RPC message; `reply` is the whole line to answer with."""
-
-    def __init__(self, reply: bytes) -> None:
-        super().__init__("no message of JSON-RPC")
-        self.reply = reply
-
-
-def read_line(data: bytes) -> McpLine | None:
-    """Return a line from the host, None for an empty one. Raises `NoMessage`."""
-    if not data.strip():
-        return None
-    try:
-        message = json.loads(data)
-    except (ValueError, RecursionError):
-        raise NoMessage(error_line(None, PARSE_ERROR, "the line is not JSON in UTF-8")) from None
-    if type(message) is not dict:
-        raise NoMessage(error_line(None, INVALID_REQUEST, "a line must hold one message, a JSON object"))
-    problem = _problem(message)
-    if problem:
-        raise NoMessage(error_line(id_of(message), INVALID_REQUEST, problem))
-    if b"\\ud" in data.lower() or not data.endswith(b"\n"):
-        data = encode(message)  # the server would drop a line with half of a surrogate pair
-    return McpLine(message, data)
-
-
-def answered_id(data: bytes) -> Id | None:
-    """Return the id that a line of the server answers; None for its own requests and notifications."""
-    message = json.loads(data)
-    return None if "method" in message else id_of(message)
-
-
-def error_line(request_id: Id | None, code: int, message: str) -> bytes:
-    """Return an error reply as a whole line; `request_id` is None for a line without an id."""
-    return encode(error_of(request_id, code, message))
-
-
-def encode(message: dict[str, Any]) -> bytes:
-    """Return a message as a whole line."""
+def _line(message: dict[str, Any]) -> bytes:
     return pack(message) + b"\n"
 
 
-def _problem(message: dict[str, Any]) -> str:
-    """Return why a JSON object isn't a message, "" if it is one."""
+def _problem(message: Any) -> str:
+    """Return why a value isn't a message of JSON-RPC, "" if it is one."""
+    if type(message) is not dict:
+        return "a line must hold one message, a JSON object"
     if message.get("jsonrpc") != "2.0":
         return 'a message must have "jsonrpc": "2.0"'
     if "method" not in message:

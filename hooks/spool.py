@@ -43,7 +43,7 @@ def keep(state: str, words: Sequence[str], payload: bytes) -> str:
         file.flush()
         os.fsync(descriptor)
     os.replace(f"{path}.tmp", path)
-    _sync(folder)
+    sync_folder(folder)
     return os.path.basename(path)
 
 
@@ -54,7 +54,8 @@ def _remove(path: str) -> None:
         return  # another hook was here
 
 
-def _sync(folder: str) -> None:
+def sync_folder(folder: str) -> None:
+    """Make the names in a folder durable."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections import deque
 from collections.abc import AsyncGenerator, Mapping
 from types import TracebackType
 from typing import Any, Self, cast
 
-from .client import KEPT_EVENTS, MAX_MSGID
+from .client import MAX_MSGID, EventBuffer
 from .errors import TIMEOUT, DaemonUnavailable, RpcError
 from .paths import PathError, check_socket
 from .protocol import (
     Decoder,
     Message,
-    Notification,
     ProtocolError,
     Response,
-    encode_notification,
     encode_request,
 )
 
@@ -40,8 +37,7 @@ class AsyncClient(asyncio.Protocol):
         self._decoder = Decoder()
         self._msgid = 0
         self._waiting: dict[int, asyncio.Future[Any]] = {}
-        self._events: deque[dict[str, Any]] = deque()
-        self._lost_events = 0
+        self._events = EventBuffer()
         self._event_arrived = asyncio.Event()
         self._writable = asyncio.Event()
         self._lost: asyncio.Future[None] = loop.create_future()
@@ -89,27 +85,15 @@ class AsyncClient(asyncio.Protocol):
         finally:
             self._waiting.pop(msgid, None)
 
-    async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
-        """Send a notification; waits only while the daemon doesn't read. Raises `ConnectionError`."""
-        await self._send(encode_notification(method, params))
-
     async def events(self) -> AsyncGenerator[dict[str, Any], None]:
-        """Yield the events after a Subscribe, until the connection ends.
-
-        At most `KEPT_EVENTS` are buffered; then the oldest are dropped and announced as the daemon announces
-        dropped events: `{"topic": "lost", "data": {"count": n}}`.
-        """
+        """Yield the events after a Subscribe, until the connection ends."""
         while True:
-            if self._lost_events:
-                count, self._lost_events = self._lost_events, 0
-                yield {"topic": "lost", "data": {"count": count}}
-            elif self._events:
-                yield self._events.popleft()
-            elif self._lost.done():
+            while (event := self._events.take()) is not None:
+                yield event
+            if self._lost.done():
                 return
-            else:
-                self._event_arrived.clear()
-                await self._event_arrived.wait()
+            self._event_arrived.clear()
+            await self._event_arrived.wait()
 
     async def close(self) -> None:
         """Close the connection after the bytes already sent have left; closing twice does nothing."""
@@ -184,11 +168,7 @@ class AsyncClient(asyncio.Protocol):
                 reply.set_result(message.result)
             else:
                 reply.set_exception(RpcError.from_map(message.error))
-        elif isinstance(message, Notification) and message.method == "event":
-            if len(self._events) == KEPT_EVENTS:
-                self._events.popleft()
-                self._lost_events += 1
-            self._events.append(message.params)
+        elif self._events.put(message):
             self._event_arrived.set()
 
 

@@ -29,7 +29,6 @@ from .protocol import (
     Decoder,
     Notification,
     Response,
-    encode_notification,
     encode_request,
 )
 
@@ -52,6 +51,32 @@ MAX_MSGID: Final = 2**32 - 1
 """Maximum msgid, after which msgids start again: MessagePack-RPC gives them 32 bits."""
 
 
+class EventBuffer:
+    """The events that nobody read yet: at most `KEPT_EVENTS`, of which the oldest are dropped and counted."""
+
+    def __init__(self) -> None:
+        self._events: deque[dict[str, Any]] = deque()
+        self._lost = 0
+
+    def put(self, message: Message) -> bool:
+        """Add a message if it is an event; return whether it is one."""
+        if not isinstance(message, Notification) or message.method != "event":
+            return False
+        if len(self._events) == KEPT_EVENTS:
+            self._events.popleft()
+            self._lost += 1
+        self._events.append(message.params)
+        return True
+
+    def take(self) -> dict[str, Any] | None:
+        """Return the oldest event, None for none. Dropped events are announced as the daemon announces those
+        that it dropped: `{"topic": "lost", "data": {"count": n}}`."""
+        if self._lost:
+            count, self._lost = self._lost, 0
+            return {"topic": "lost", "data": {"count": count}}
+        return self._events.popleft() if self._events else None
+
+
 class Client:
     """A connection to the daemon, for one thread. Times are in seconds; None waits for ever.
 
@@ -63,8 +88,7 @@ class Client:
         self._socket: socket.socket | None = connection
         self._decoder = Decoder()
         self._msgid = 0
-        self._events: deque[dict[str, Any]] = deque()
-        self._lost_events = 0
+        self._events = EventBuffer()
 
     @classmethod
     def connect(cls, path: str, timeout: float | None = 5.0) -> Client:
@@ -98,37 +122,25 @@ class Client:
                 message = self._receive(deadline)
                 if isinstance(message, Response) and message.msgid == msgid:
                     break
-                self._keep_event(message)
+                self._events.put(message)
         except TimeoutError as error:
             raise RpcError(TIMEOUT, f"the daemon didn't answer {method} within {timeout} s") from error
         if message.error is not None:
             raise RpcError.from_map(message.error)
         return message.result
 
-    def notify(
-        self, method: str, params: Mapping[str, Any] | None = None, timeout: float | None = None
-    ) -> None:
-        """Send a notification. Raises `ConnectionError`, or `RpcError` with the code `timeout`."""
-        self._send(encode_notification(method, params), _deadline(timeout))
-
     def events(self, timeout: float | None = None) -> Iterator[dict[str, Any]]:
         """Yield the events after a Subscribe, until the daemon closes the connection.
 
-        Raises `TimeoutError` if no event comes for `timeout` seconds. Events dropped by this client are
-        announced as the daemon announces dropped events: `{"topic": "lost", "data": {"count": n}}`.
+        Raises `TimeoutError` if no event comes for `timeout` seconds.
         """
         while True:
-            if self._lost_events:
-                count, self._lost_events = self._lost_events, 0
-                yield {"topic": "lost", "data": {"count": count}}
-            if self._events:
-                yield self._events.popleft()
-                continue
+            while (event := self._events.take()) is not None:
+                yield event
             try:
-                message = self._receive(_deadline(timeout))
+                self._events.put(self._receive(_deadline(timeout)))
             except ConnectionError:
                 return
-            self._keep_event(message)
 
     def close(self) -> None:
         """Close the connection; closing twice does nothing."""
@@ -178,13 +190,6 @@ class Client:
         if self._socket is None:
             raise ConnectionResetError("the connection to the daemon is closed")
         return self._socket
-
-    def _keep_event(self, message: Message) -> None:
-        if isinstance(message, Notification) and message.method == "event":
-            if len(self._events) == KEPT_EVENTS:
-                self._events.popleft()
-                self._lost_events += 1
-            self._events.append(message.params)
 
 
 def ensure_daemon(

@@ -137,21 +137,14 @@ class Connection(asyncio.Protocol):
         self._cancelled = False
         self._linger: asyncio.TimerHandle | None = None
 
-    @property
-    def closed(self) -> bool:
-        """Whether nothing more can be sent."""
-        return self._transport is None
-
     def publish(self, event: Mapping[str, Any]) -> None:
-        """Send the notification `[2, "event", [event]]`. Never waits: see `publish_frame`."""
-        self.publish_frame(encode_event(event))
-
-    def publish_frame(self, frame: bytes) -> None:
-        """Send an event that `encode_event` packed once for all subscribers. Never waits and never fails.
+        """Send the notification `[2, "event", [event]]`. Never waits; raises `RpcError` for what can't be
+        packed.
 
         While the peer doesn't read, at most `events_queued` events are queued; then the oldest are dropped,
         and their number is sent before the next event: `{"topic": "lost", "data": {"count": n}}`.
         """
+        frame = encode_notification("event", event)
         if self._transport is None or self._stopped:
             return
         if self._peer_is_slow or self._events:
@@ -431,11 +424,6 @@ class Connection(asyncio.Protocol):
         while self._events and not self._peer_is_slow:
             if self._lost_events:
                 count, self._lost_events = self._lost_events, 0
-                self._send(encode_event({"topic": "lost", "data": {"count": count}}))
+                self._send(encode_notification("event", {"topic": "lost", "data": {"count": count}}))
             self._counts.events_sent += 1
             self._send(self._events.popleft())
-
-
-def encode_event(event: Mapping[str, Any]) -> bytes:
-    """Pack the notification `[2, "event", [event]]`, for `publish_frame`. Raises `RpcError`."""
-    return encode_notification("event", event)

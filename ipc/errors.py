@@ -17,22 +17,7 @@ TIMEOUT: Final = "timeout"
 BUSY: Final = "busy"
 UNSUPPORTED: Final = "unsupported"
 INTERNAL: Final = "internal"
-
-CODES: Final = frozenset(
-    {
-        UNKNOWN_METHOD,
-        INVALID_PARAMS,
-        NOT_FOUND,
-        PERMISSION_DENIED,
-        PROJECT_UNAVAILABLE,
-        TOO_LARGE,
-        TIMEOUT,
-        BUSY,
-        UNSUPPORTED,
-        INTERNAL,
-    }
-)
-"""All error codes of this version. A newer daemon may send others: clients keep them unchanged."""
+# A newer daemon may send other codes: clients keep them unchanged.
 
 
 class DaemonUnavailable(Exception):
@@ -42,8 +27,8 @@ class DaemonUnavailable(Exception):
 class RpcError(Exception):
     """A request that failed: raised by handlers and, on the other side, by the clients' `call`.
 
-    `code` is one of `CODES`, `message` says what was wrong and what to do, `data` holds details for programs;
-    for `invalid_params` its `field` names the parameter.
+    `code` is one of those above, `message` says what was wrong and what to do, `data` holds details for
+    programs; for `invalid_params` its `field` names the parameter.
     """
 
     def __init__(self, code: str, message: str, data: Mapping[str, Any] | None = None) -> None:

@@ -9,7 +9,7 @@ import os
 import stat
 import sys
 
-from .record import Record, set_field
+from .record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,13 +38,11 @@ class NotASocket(PathError):
 class Found(Record):
     """The socket to connect to. `explicit`: the user named it, so no daemon is started for it."""
 
-    __slots__ = ("path", "explicit")  # noqa: RUF023 - the order is the constructor's
-    path: str
-    explicit: bool
+    __slots__ = ("explicit", "path")
 
     def __init__(self, path: str, explicit: bool) -> None:
-        set_field(self, "path", path)
-        set_field(self, "explicit", explicit)
+        self.path = path
+        self.explicit = explicit
 
 
 class DaemonInfo(Record):
@@ -53,23 +51,17 @@ class DaemonInfo(Record):
     `start_time` is ISO 8601 UTC, `version` foveal's, `protocol` the wire's; the sockets are paths.
     """
 
-    __slots__ = ("pid", "start_time", "socket", "http_socket", "version", "protocol")  # noqa: RUF023 - as above
-    pid: int
-    start_time: str
-    socket: str
-    http_socket: str
-    version: str
-    protocol: int
+    __slots__ = ("http_socket", "pid", "protocol", "socket", "start_time", "version")
 
     def __init__(
         self, pid: int, start_time: str, socket: str, http_socket: str, version: str, protocol: int
     ) -> None:
-        set_field(self, "pid", pid)
-        set_field(self, "start_time", start_time)
-        set_field(self, "socket", socket)
-        set_field(self, "http_socket", http_socket)
-        set_field(self, "version", version)
-        set_field(self, "protocol", protocol)
+        self.pid = pid
+        self.start_time = start_time
+        self.socket = socket
+        self.http_socket = http_socket
+        self.version = version
+        self.protocol = protocol
 
 
 def find_socket(explicit: str | None, environ: Mapping[str, str]) -> Found:
@@ -257,11 +249,11 @@ def remove_daemon_info(state: str) -> None:
 def _to_info(body: Any) -> DaemonInfo | None:
     if not isinstance(body, dict):
         return None
-    fields: list[Any] = [body.get(name) for name in DaemonInfo.__slots__]
-    kinds = [int, str, str, str, str, int]
-    if any(type(field) is not kind for field, kind in zip(fields, kinds, strict=True)):
+    fields: dict[str, Any] = {name: body.get(name) for name in DaemonInfo.__slots__}
+    numbers = {"pid", "protocol"}
+    if any(type(value) is not (int if name in numbers else str) for name, value in fields.items()):
         return None
-    info = DaemonInfo(*fields)
+    info = DaemonInfo(**fields)
     return info if info.pid > 0 and os.path.isabs(info.socket) and "\0" not in info.socket else None
 
 

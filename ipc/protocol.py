@@ -12,7 +12,7 @@ from math import copysign, inf
 import msgpack  # type: ignore[import-untyped] # it ships no types
 
 from .errors import INTERNAL, INVALID_PARAMS, TOO_LARGE, RpcError
-from .record import Record, set_field
+from .record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,41 +43,33 @@ class ProtocolError(Exception):
 class Request(Record):
     """`[0, msgid, method, [params]]`: answered by a response with the same `msgid` (0 to 2**64 - 1)."""
 
-    __slots__ = ("msgid", "method", "params")  # noqa: RUF023 - the order is the constructor's
-    msgid: int
-    method: str
-    params: dict[str, Any]
+    __slots__ = ("method", "msgid", "params")
 
     def __init__(self, msgid: int, method: str, params: dict[str, Any]) -> None:
-        set_field(self, "msgid", msgid)
-        set_field(self, "method", method)
-        set_field(self, "params", params)
+        self.msgid = msgid
+        self.method = method
+        self.params = params
 
 
 class Response(Record):
     """`[1, msgid, error, result]`. `error` is None or a map `{code, message, data?}`."""
 
-    __slots__ = ("msgid", "error", "result")  # noqa: RUF023 - the order is the constructor's
-    msgid: int
-    error: dict[str, Any] | None
-    result: Any
+    __slots__ = ("error", "msgid", "result")
 
     def __init__(self, msgid: int, error: dict[str, Any] | None, result: Any) -> None:
-        set_field(self, "msgid", msgid)
-        set_field(self, "error", error)
-        set_field(self, "result", result)
+        self.msgid = msgid
+        self.error = error
+        self.result = result
 
 
 class Notification(Record):
     """`[2, method, [params]]`: never answered."""
 
     __slots__ = ("method", "params")
-    method: str
-    params: dict[str, Any]
 
     def __init__(self, method: str, params: dict[str, Any]) -> None:
-        set_field(self, "method", method)
-        set_field(self, "params", params)
+        self.method = method
+        self.params = params
 
 
 class UnusableRequest(Record):
@@ -87,27 +79,22 @@ class UnusableRequest(Record):
     answered.
     """
 
-    __slots__ = ("msgid", "error")  # noqa: RUF023 - the order is the constructor's
-    msgid: int | None
-    error: dict[str, Any]
+    __slots__ = ("error", "msgid")
 
     def __init__(self, msgid: int | None, error: dict[str, Any]) -> None:
-        set_field(self, "msgid", msgid)
-        set_field(self, "error", error)
+        self.msgid = msgid
+        self.error = error
 
 
 class PackedResult(Record):
     """A result that is a map: `count` fields packed by `pack_fields`, followed by `more`."""
 
     __slots__ = ("count", "fields", "more")
-    count: int
-    fields: bytes
-    more: dict[str, Any]
 
     def __init__(self, count: int, fields: bytes, more: dict[str, Any]) -> None:
-        set_field(self, "count", count)
-        set_field(self, "fields", fields)
-        set_field(self, "more", more)
+        self.count = count
+        self.fields = fields
+        self.more = more
 
 
 Message = Request | Response | Notification | UnusableRequest

@@ -53,21 +53,29 @@ class Server:
         limits: Limits | None = None,
         peer_uid: Callable[[socket.socket], int] | None = None,
     ) -> None:
-        self._handler = handler
         self._to_error = to_error
-        self._log_error = log_error
-        self._limits = limits or Limits()
         self._peer_uid = peer_uid or read_peer_uid
         self._tasks = asyncio.TaskGroup()
+        self._limits = limits = limits or Limits()
         self._listener: socket.socket | None = None
         self._accept_again: asyncio.TimerHandle | None = None
         self._connections: dict[Connection, None] = {}
         """The open connections, oldest first."""
         self._processes: dict[Hashable, ClientProcess] = {}
-        self._partial = Holdings(self._limits.partial_bytes, Connection.cut_off)
-        self._unread = Holdings(self._limits.unread_bytes, Connection.cut_off)
-        self._working = Working(self._limits.working_bytes)
         self._counts = Counts()
+        self._serving = Serving(
+            handler,
+            self._rpc_error,
+            log_error,
+            limits,
+            self._tasks,
+            self._counts,
+            partial=Holdings(limits.partial_bytes, Connection.cut_off),
+            unread=Holdings(limits.unread_bytes, Connection.cut_off),
+            working=Working(limits.working_bytes),
+            enter=self._enter,
+            leave=self._leave,
+        )
         self._stopping = False
         self._all_lost = asyncio.Event()
 
@@ -121,27 +129,10 @@ class Server:
         return ServerStatistics(
             connections=len(self._connections),
             in_flight=sum(len(connection.running) for connection in self._connections),
-            partial_bytes=self._partial.bytes,
-            working_bytes=self._working.bytes,
-            unread_bytes=self._unread.bytes,
+            partial_bytes=self._serving.partial.bytes,
+            working_bytes=self._serving.working.bytes,
+            unread_bytes=self._serving.unread.bytes,
             **asdict(self._counts),
-        )
-
-    def _connect(self) -> Connection:
-        return Connection(
-            Serving(
-                self._handler,
-                self._rpc_error,
-                self._log_error,
-                self._limits,
-                self._tasks,
-                self._counts,
-                self._partial,
-                self._unread,
-                self._working,
-                self._enter,
-                self._leave,
-            )
         )
 
     def _stop_accepting(self) -> None:
@@ -181,7 +172,7 @@ class Server:
 
     async def _serve(self, peer: socket.socket) -> None:
         try:
-            await asyncio.get_running_loop().connect_accepted_socket(self._connect, peer)
+            await asyncio.get_running_loop().connect_accepted_socket(lambda: Connection(self._serving), peer)
         except OSError:
             peer.close()
 
@@ -235,5 +226,5 @@ class Server:
         known = self._to_error(error)
         if known is not None:
             return known
-        self._log_error(error, method)
+        self._serving.log_error(error, method)
         return RpcError(INTERNAL, f"{method} failed in the daemon ({type(error).__name__}); see: foveal logs")

@@ -70,7 +70,7 @@ def index(root: Path, folder: Path, make: Started | None = None) -> list[Event]:
 def content(folder: Path) -> dict[str, Any]:
     """Return all that an index says, by paths and names in the place of numbers."""
     queries = {
-        "files": "SELECT path, digest, language, skipped, lines, symbols, hashed FROM files",
+        "files": "SELECT path, digest, language, skipped, lines, symbols FROM files",
         "definitions": "SELECT f.path, d.ordinal, d.name, d.kind, d.start_line, d.end_line, d.signature, d.doc"
         " FROM definitions d JOIN files f ON f.id = d.file_id",
         "imports": "SELECT f.path, i.module, i.name, i.line, i.target, i.missing FROM imports i"

@@ -61,18 +61,17 @@ def text_of(result: CallToolResult) -> str:
     return part.text
 
 
-async def answer(client: Client, tool: str, **arguments: Any) -> Any:
-    """Call a tool that must succeed; return its structured answer."""
+async def answer(client: Client, tool: str, **arguments: Any) -> str:
+    """Call a tool that must succeed; return its answer."""
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, text_of(result)
-    return result.structured_content
+    return text_of(result)
 
 
 async def refusal(client: Client, tool: str, **arguments: Any) -> str:
     """Call a tool that must be refused, in a result and not by the protocol; return what is said."""
     result = await client.call_tool(tool, arguments)
     assert result.is_error
-    assert result.structured_content is None
     return text_of(result)
 
 

@@ -49,7 +49,7 @@ def read_records(reader: Callable[[], TranscriptReader], *records: dict[str, Any
 
 def said_in(entries: Iterable[Entry]) -> list[tuple[str, str]]:
     """Return entries as pairs of what they are and what they say."""
-    return [(entry.kind, entry.text or entry.command or entry.name) for entry in entries]
+    return [(entry.kind, entry.text or entry.command or entry.tool) for entry in entries]
 
 
 class Claude:

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import json
 import random
-import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,7 +21,6 @@ from foveal.daemon.memory.pool_filters import ExperienceListing
 from foveal.daemon.rules.item_store import ItemStore
 from foveal.daemon.sessions.session_store import SessionStore
 from foveal.ipc.client import Client
-from foveal.ipc.errors import RpcError
 
 from .home import DEADLINE_S, Home
 
@@ -31,41 +28,13 @@ GONE = ""
 """The value of what isn't there."""
 
 
-class Expected:
-    """The values that each thing may have, by its key. Threads may share it if each has keys of its own."""
+class History:
+    """The values that each thing was given, by its key, with the times at which requests were sent and
+    answered, for a look back from any moment."""
 
     def __init__(self) -> None:
         self.values: dict[str, set[str]] = {}
-        self.acknowledged: Counter[str] = Counter()
-
-    @contextmanager
-    def change(self, key: str, value: str) -> Iterator[None]:
-        """Run a request that gives a thing a value: it may have it from now on, and must afterwards."""
-        self.values.setdefault(key, {GONE}).add(value)
-        yield
-        self.acknowledged[key.partition(":")[0]] += 1
-        self.know(key, value)
-
-    def know(self, key: str, value: str) -> None:
-        """Note that a thing must have a value from now on."""
-        self.values[key] = {value}
-
-    def wrong(self, found: dict[str, str]) -> list[str]:
-        """Return what was lost, and take what is there now as the only value from now on."""
-        lost = []
-        for key, allowed in self.values.items():
-            value = found.get(key, GONE)
-            if value not in allowed:
-                lost.append(f"{key} is {value or 'gone'!r:.80}, acknowledged: {sorted(allowed)!r:.160}")
-            self.values[key] = {value}
-        return lost
-
-
-class History(Expected):
-    """The same with the times at which requests were sent and answered, for a look back from any moment."""
-
-    def __init__(self) -> None:
-        super().__init__()
+        """The values that each thing may have now."""
         self._events: list[tuple[float, float, str, str]] = []
 
     @property
@@ -80,17 +49,17 @@ class History(Expected):
 
     @contextmanager
     def change(self, key: str, value: str) -> Iterator[None]:
-        """Run a request, and note when."""
+        """Run a request that gives a thing a value: it may have it from now on, and must afterwards."""
         sent = time.time()
-        with super().change(key, value):
-            yield
+        self.values.setdefault(key, {GONE}).add(value)
+        yield
+        self.values[key] = {value}
         self._events.append((sent, time.time(), key, value))
 
     def know(self, key: str, value: str) -> None:
         """Note that a thing must have a value from now on."""
-        super().know(key, value)
-        if key.startswith("edit:") and all(event[2] != key for event in self._events):
-            self._events.append((time.time(), time.time(), key, value))
+        self.values[key] = {value}
+        self._events.append((time.time(), time.time(), key, value))
 
     def wrong_at(self, moment: float, found: dict[str, str]) -> list[str]:
         """Return what was lost of what had been acknowledged at a moment."""
@@ -110,7 +79,7 @@ class History(Expected):
 class Writer:
     """Changes things of its own by requests on a connection, at random by a seed."""
 
-    def __init__(self, user: Home, name: str, names: Sequence[str], expected: Expected, seed: int) -> None:
+    def __init__(self, user: Home, name: str, names: Sequence[str], expected: History, seed: int) -> None:
         self.name = name
         self._names = names
         self._user = user
@@ -234,28 +203,6 @@ def write_servers(project: Path, names: Sequence[str], number: int) -> None:
     new = project / f"{SERVERS}.new"
     new.write_text(json.dumps({"mcpServers": servers}))
     new.replace(project / SERVERS)
-
-
-def run_writers(user: Home, writers: list[Writer], stop: Callable[[], None]) -> list[str]:
-    """Let writers work beside each other until `stop` ended the daemon; return errors that are no end."""
-    problems: list[str] = []
-
-    def work(writer: Writer) -> None:
-        try:
-            with user.client() as client:
-                while True:
-                    writer.work(client)
-        except (OSError, RpcError) as error:
-            if not isinstance(error, ConnectionError):
-                problems.append(f"{writer.name}: {error!r}")
-
-    threads = [threading.Thread(target=work, args=(writer,)) for writer in writers]
-    for thread in threads:
-        thread.start()
-    stop()
-    for thread in threads:
-        thread.join()
-    return problems
 
 
 def _read_experiences(user: Home) -> dict[str, str]:

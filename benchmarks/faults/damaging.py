@@ -133,12 +133,6 @@ def a_pipe(path: Path, chance: random.Random) -> str:
     return "replaced by a FIFO"
 
 
-def unreadable(path: Path, chance: random.Random) -> str:
-    """Take away all permissions; root ignores that, so the daemon must be another user's."""
-    path.chmod(0)
-    return "made unreadable"
-
-
 PAGE_BYTES = 4_096
 
 CONTENT = (truncated, flipped, flipped_20, flipped_1000, zeroed_page, garbage_behind, another_content)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -17,8 +15,6 @@ from typing import Any
 import psutil
 from foveal.ipc import paths
 from foveal.ipc.client import Client, ensure_daemon
-
-from .promise import NotHere
 
 DEADLINE_S = 60.0
 """Waits end long before; this is what a broken daemon costs a trial."""
@@ -167,19 +163,6 @@ def home(
     finally:
         with suppress(ProcessLookupError):
             made.end()
-
-
-def modes_count_command() -> list[str]:
-    """Return what starts a daemon for which the modes of files count, also where the tests run as root: then
-    without the capability to pass over them, which is what another user lacks. Raises `NotHere`."""
-    command = [sys.executable, "-m", "foveal", "up", "--foreground"]
-    if os.geteuid() != 0:
-        return command
-    setpriv = shutil.which("setpriv")
-    if setpriv is None:
-        raise NotHere("setpriv isn't installed, and root may read everything; on Debian: util-linux")
-    lacking = "-dac_override,-dac_read_search"
-    return [setpriv, f"--bounding-set={lacking}", f"--inh-caps={lacking}", "--", *command]
 
 
 def wait_until(condition: Any, seconds: float = DEADLINE_S, pause: float = 0.02) -> bool:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ class HostProgram(Struct, frozen=True):
     """A host: `name` is its row, `host` its name with `foveal hooks install`, `package` what npm installs.
 
     `prepare` writes its settings below a home folder, `command` returns the arguments for a prompt (`more` is
-    "" for a new session, "continue", "resume" or "fork"). `call` is its tool call for a step.
+    "" for a new session, else "continue"). `call` is its tool call for a step.
     """
 
     name: str
@@ -112,8 +111,7 @@ def _claude_call(step: Step, request: Request) -> Call:
 
 def _claude_command(prompt: str, more: str) -> list[str]:
     head = ["claude", "--permission-mode", "bypassPermissions", "-p"]
-    again = {"continue": ["--continue"], "resume": ["--continue"], "fork": ["--continue", "--fork-session"]}
-    return [*head, *again.get(more, []), prompt]
+    return [*head, *(["--continue"] if more else []), prompt]
 
 
 def _claude_prepare(home: Path, root: Path, url: str) -> Env:
@@ -134,37 +132,24 @@ def _claude_prepare(home: Path, root: Path, url: str) -> Env:
 
 
 def _codex_call(step: Step, request: Request) -> Call:
-    in_scripts = "functions.exec" in request.tools
+    """Return a call of its current models, which run scripts."""
     match step:
         case Read():
-            command = f"sed -n 1,40p {step.path}"
-            if in_scripts:
-                return _codex_script(f"text(await tools.exec_command({json.dumps({'cmd': command})}))")
-            name = _tool(request, "exec_command", "shell_command")
-            return Call(name, {"cmd" if name == "exec_command" else "command": command})
+            command = json.dumps({"cmd": f"sed -n 1,40p {step.path}"})
+            return _codex_script(f"text(await tools.exec_command({command}))")
         case Edit():
             change = f"@@\n-{step.old}\n+{step.new}\n"
             patch = f"*** Begin Patch\n*** Update File: {step.path}\n{change}*** End Patch\n"
-            if in_scripts:
-                return _codex_script(f"await tools.apply_patch({json.dumps(patch)}); text('patched')")
-            return Call("exec_command", {"cmd": f"apply_patch <<'EOF'\n{patch}EOF"})
+            return _codex_script(f"await tools.apply_patch({json.dumps(patch)}); text('patched')")
         case Delegate():
-            if in_scripts:
-                name = "a_look" if step.reads_only else "a_study"  # each agent needs a name of its own
-                task = {"task_name": name, "message": step.task, "fork_turns": "none"}
-                return Call("spawn_agent", task, namespace="collaboration")
-            return Call("spawn_agent", {"message": step.task}, namespace=_space(request, "spawn_agent"))
+            name = "a_look" if step.reads_only else "a_study"  # each agent needs a name of its own
+            task = {"task_name": name, "message": step.task, "fork_turns": "none"}
+            return Call("spawn_agent", task, namespace="collaboration")
         case Wait():
-            if in_scripts:
-                return Call("wait_agent", {"timeout_ms": 20_000}, namespace="collaboration")
-            space = _space(request, "wait_agent")
-            return Call("wait_agent", {"targets": _codex_agents(request), "timeout_ms": 20_000}, space)
+            return Call("wait_agent", {"timeout_ms": 20_000}, namespace="collaboration")
         case Mcp():
-            if in_scripts:
-                name = f"mcp__foveal__{step.tool}"
-                given = json.dumps(dict(step.arguments))
-                return _codex_script(f"text(JSON.stringify(await tools.{name}({given})))")
-            return Call(step.tool, step.arguments, namespace=_space(request, step.tool))
+            given = json.dumps(dict(step.arguments))
+            return _codex_script(f"text(JSON.stringify(await tools.mcp__foveal__{step.tool}({given})))")
         case Say():
             raise AssertionError(step)
 
@@ -173,35 +158,21 @@ def _codex_script(text: str) -> Call:
     return Call("exec", {}, is_custom=True, text=text)
 
 
-def _space(request: Request, tool: str) -> str:
-    """Return the namespace of a tool, "" for none."""
-    return _tool(request, f".{tool}").rpartition(".")[0]
-
-
-def _codex_agents(request: Request) -> list[str]:
-    """Return the agents that the answers of spawn_agent name."""
-    found = re.findall(r'"agent_id": ?"([0-9a-f-]{36})"', request.text)
-    return list(dict.fromkeys(found))[-1:]
-
-
 def _codex_command(prompt: str, more: str) -> list[str]:
     head = ["codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"]
     head.append("--dangerously-bypass-hook-trust")
     return [*head, "resume", "--last", prompt] if more else [*head, prompt]
 
 
-def _codex_prepare(model: str) -> Callable[[Path, Path, str], Env]:
-    def prepare(home: Path, root: Path, url: str) -> Env:
-        (home / ".codex").mkdir(exist_ok=True)
-        (home / ".codex" / "config.toml").write_text(
-            f'model = "{model}"\nmodel_provider = "mock"\n\n'
-            f'[model_providers.mock]\nname = "mock"\nbase_url = "{url}/v1"\nwire_api = "responses"\n'
-            'env_key = "MOCK_KEY"\n\n'
-            f'[projects."{root}"]\ntrust_level = "trusted"\n'
-        )
-        return {"MOCK_KEY": "dummy"}
-
-    return prepare
+def _codex_prepare(home: Path, root: Path, url: str) -> Env:
+    (home / ".codex").mkdir(exist_ok=True)
+    (home / ".codex" / "config.toml").write_text(
+        'model = "gpt-6.1-sol"\nmodel_provider = "mock"\n\n'
+        f'[model_providers.mock]\nname = "mock"\nbase_url = "{url}/v1"\nwire_api = "responses"\n'
+        'env_key = "MOCK_KEY"\n\n'
+        f'[projects."{root}"]\ntrust_level = "trusted"\n'
+    )
+    return {"MOCK_KEY": "dummy"}
 
 
 # Gemini CLI and Qwen Code
@@ -314,8 +285,7 @@ def _opencode_call(step: Step, request: Request) -> Call:
 
 
 def _opencode_command(prompt: str, more: str) -> list[str]:
-    again = {"continue": ["--continue"], "resume": ["--continue"], "fork": ["--continue", "--fork"]}
-    return ["opencode", "run", *again.get(more, []), prompt]
+    return ["opencode", "run", *(["--continue"] if more else []), prompt]
 
 
 def _opencode_prepare(home: Path, root: Path, url: str) -> Env:
@@ -350,11 +320,7 @@ CLAUDE_OLD = HostProgram(
 )  # fmt: skip
 CODEX = HostProgram(
     "Codex", "codex", "@openai/codex@0.169.0", "codex",
-    _codex_command, _codex_call, _codex_prepare("gpt-6.1-sol"), waits=True,
-)  # fmt: skip
-CODEX_DIRECT = HostProgram(
-    "Codex, older model", "codex", "@openai/codex@0.169.0", "codex",
-    _codex_command, _codex_call, _codex_prepare("gpt-5-codex"), waits=True,
+    _codex_command, _codex_call, _codex_prepare, waits=True,
 )  # fmt: skip
 GEMINI = HostProgram(
     "Gemini CLI", "gemini", "@google/gemini-cli@0.61.0", "gemini",
@@ -373,8 +339,7 @@ QWEN = HostProgram(
     _qwen_command, _gemini_call, _qwen_prepare,
 )  # fmt: skip
 
-PROGRAMS: Sequence[HostProgram] = (CLAUDE, CLAUDE_OLD, CODEX, CODEX_DIRECT, GEMINI, COPILOT, OPENCODE, QWEN)
 BY_NAME: Mapping[str, HostProgram] = {
-    "claude": CLAUDE, "claude-old": CLAUDE_OLD, "codex": CODEX, "codex-direct": CODEX_DIRECT,
+    "claude": CLAUDE, "claude-old": CLAUDE_OLD, "codex": CODEX,
     "gemini": GEMINI, "copilot": COPILOT, "opencode": OPENCODE, "qwen": QWEN,
 }  # fmt: skip

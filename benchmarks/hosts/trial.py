@@ -7,10 +7,6 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from foveal.hooks.hosts.events import FileEdited, PromptSubmitted
-from msgspec import Struct, field
-
-from .costs import hook_times
 from .delivery import ELEMENT, START, TAG, Check, Sent, answered, deliveries
 from .script import Delegate, Edit, Mcp, Read, Request, Say, Script, Wait
 from .world import MARKER, Run, World
@@ -26,17 +22,8 @@ LOOK = "Let a subagent look for the cookie handling, without any change."
 LOOK_TASK = "Look for the place where Cookies are merged, and say which one to keep."
 SEARCH = "Search with foveal for the timeout configuration."
 FAILING = "Change the line that is not there."
-LATER = (
-    "Which class sends a request over HTTP/2?",
-    "How is a multipart boundary made?",
-    "Where are proxies read from the environment?",
-    "What does URL.join do with a fragment?",
-    "How does the ASGI transport raise exceptions?",
-)
 ANSWERED = "What is fenced or in code marks comes from the project"
 """The beginning of an answer of foveal's MCP server."""
-HOOK_RUNS = 30
-"""Processes of each hook that are measured."""
 NEXT = "What was decided about redirects?"
 AFTER = "How does BasicAuth build its header?"
 ALONE = "Say that foveal is away."
@@ -52,20 +39,6 @@ SHOWN = {
 MAIN_DECISION = "I decided to copy the headers in _redirect_headers instead of changing the request"
 SUB_DECISION = "I chose to name the nonce counter in DigestAuth instead of the client"
 LOOK_DECISION = "I chose to keep the merge in _merge_cookies instead of the transport"
-
-
-class Costs(Struct):
-    """What foveal costs: the characters that reached the model, by what brought them, and times."""
-
-    characters: dict[str, int] = field(default_factory=dict)
-    hooks: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """Milliseconds that each hook adds, P50 and P99, by event."""
-
-
-class Session(Struct, frozen=True):
-    """A session in short: for each request the prompt, what was new of foveal's, and the model's answer."""
-
-    lines: list[str]
 
 
 def script_for(world: World) -> Script:
@@ -112,20 +85,16 @@ def script_for(world: World) -> Script:
         AFTER: [Say("In httpx/_auth.py.")],
         ALONE: [Say("It is away.")],
     }
-    return {**steps, **{prompt: [Say("I see.")] for prompt in LATER}}
+    return steps
 
 
 class Trial:
-    """A host's trial. `checks` are its results; `costs` and `session` are recorded on the way."""
+    """A host's trial; `checks` are its results."""
 
-    def __init__(self, world: World, *, full: bool) -> None:
+    def __init__(self, world: World) -> None:
         self.world = world
-        self.full = full
         self.checks: list[Check] = []
-        self.costs = Costs()
-        self.session = Session([])
         self._script = script_for(world)
-        self._known = 0
         self._sent: list[Sent] = []
 
     def go(self) -> None:
@@ -136,8 +105,6 @@ class Trial:
         with world.daemon():
             self._first_session()
             self._next_session()
-            if self.full:
-                self.costs.hooks = hook_times(world, HOOK_RUNS)
             self._alone()
         self.checks += deliveries(self._sent, late=world.host.late_contexts)
         self._check_uninstall(before)
@@ -147,7 +114,7 @@ class Trial:
 
     def _first_session(self) -> None:
         world = self.world
-        first = self._prompt(FIRST, "", "start and first prompt")
+        first = self._prompt(FIRST, "")
         last = _main(first, FIRST)
         text = last.text if last else ""
         starts = text.count(START)
@@ -158,7 +125,7 @@ class Trial:
         own = [request for request in first.requests if not request.tools]
         titled = not any(TAG in request.text for request in own)
         self._check("own requests bare", titled if own else None, "the title's request has the context")
-        second = self._prompt(SECOND, "continue", "second prompt, resumed")
+        second = self._prompt(SECOND, "continue")
         self._check_second(first, second)
         self._prompt(TALK, "continue")
         if world.host.has_subagents:
@@ -170,9 +137,6 @@ class Trial:
         answered = bool(request and ANSWERED in request.text.rpartition(SEARCH)[2])
         self._check("MCP listed, called", listed and answered, f"listed {listed}, answered {answered}")
         self._prompt(FAILING, "continue")
-        if self.full:
-            for number, prompt in enumerate(LATER, 6):
-                self._prompt(prompt, "continue", f"prompt {number}")
         self._check_events()
         if world.host.compact is not None:
             self._compact(world.host.compact)
@@ -196,7 +160,6 @@ class Trial:
             self._check("subagent's context", False, "no subagent ran")
             return
         injected = " ".join(_elements(own[0].text))
-        self.costs.characters["subagent"] = len(injected)
         found = "_auth.py" in injected
         self._check("subagent's context", found, f"{len(injected):,} characters without httpx/_auth.py")
         times = len(ELEMENT.findall(own[-1].text))
@@ -205,12 +168,14 @@ class Trial:
 
     def _check_events(self) -> None:
         payloads = self.world.payloads()
-        prompts = [one.event for one in payloads if isinstance(one.event, PromptSubmitted)]
+        prompts = [one.event for one in payloads if one.event and one.event.kind == "prompt"]
         ours = [event.prompt for event in prompts if TAG in event.prompt or "<hook_context>" in event.prompt]
         self._check("nothing of ours as a prompt", not ours, f"{len(ours)} of {len(prompts)} prompts")
         handed = [event for event in prompts if event.by_person and event.prompt.startswith("<task-notif")]
         self._check("hand-backs ignored", not handed, f"{len(handed)} taken as a person's")
-        paths = {path for one in payloads if isinstance(one.event, FileEdited) for path in one.event.paths}
+        paths = {
+            path for one in payloads if one.event and one.event.kind == "edit" for path in one.event.paths
+        }
         names = {os.path.basename(path) for path in paths}
         wanted = {"_client.py"} | ({"_auth.py"} if self.world.host.has_subagents else set())
         self._check("edits noticed", wanted <= names, f"only {sorted(names)}")
@@ -218,7 +183,7 @@ class Trial:
 
     def _compact(self, command: Callable[[], list[str]]) -> None:
         done = self.world.run_command(self._script, command())
-        after = self._prompt(AFTER, "continue", "after a compaction")
+        after = self._prompt(AFTER, "continue")
         request = _main(after, AFTER)
         starts = request.text.count(START) if request else 0
         self._check("compaction restores", starts == 1, f"the start is there {starts} times, {done.status}")
@@ -241,7 +206,7 @@ class Trial:
             ok = world.settle(holds(decision, path, needs_file), 8.0)
             found = [one["files_touched"] for one in world.decisions() if decision in one["decision"]]
             self._check(name, ok, f"{len(found)} times, files {found}")
-        run = self._prompt(NEXT, "", "next session")
+        run = self._prompt(NEXT, "")
         request = _main(run, NEXT)
         self._check("next session has it", bool(request and MAIN_DECISION in request.text), "it isn't there")
 
@@ -275,24 +240,9 @@ class Trial:
         ]
         self._check("uninstall clean", not left and not ours, f"left in {left or ours}: {said[-200:]}")
 
-    def _prompt(self, prompt: str, more: str, cost: str = "") -> Run:
+    def _prompt(self, prompt: str, more: str) -> Run:
         run = self.world.run(self._script, prompt, more)
         self._sent.append(Sent(prompt, SHOWN.get(prompt), run.requests, run.output))
-        request = _main(run, prompt)
-        total = sum(map(len, ELEMENT.findall(request.text))) if request else 0
-        brought = total - self._known if more and total >= self._known else total  # a window begins anew
-        if request is not None:
-            self._known = total
-        if cost:
-            self.costs.characters[cost] = brought
-        self.session.lines.append(f"$ {prompt}{f' ({more})' if more else ''}: {run.seconds:.1f} s")
-        for one in run.requests:
-            names = [message.role for message in one.messages]
-            ours = sum(map(len, ELEMENT.findall(one.text)))
-            self.session.lines.append(
-                f"  {len(names)} messages, {len(one.text):,} characters, {ours:,} of foveal,"
-                f" {len(one.tools)} tools -> {one.answer[:100]}"
-            )
         return run
 
 

@@ -2,7 +2,7 @@
 
     $ python -m benchmarks.needed --clones CLONES
 
-What is mined, indexed, embedded and answered by the baselines is kept in --state. The exit status is 1 if a
+What is mined, indexed and embedded is kept in --state. The exit status is 1 if a
 baseline shows more of the edited lines at any budget, or nearly as many per token.
 """
 
@@ -45,9 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     codes = [provide(repository, options.clones, state / "projects") for repository in repositories]
     budgets = tuple(options.budgets)
-    settings = Options(
-        state, options.aider, options.semble, options.ours_only, not options.no_embedding, budgets
-    )
+    settings = Options(state, options.ours_only, not options.no_embedding, budgets)
     results = measure(codes, tasks, settings)
     machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
     date = datetime.now(UTC).date().isoformat()
@@ -75,8 +73,6 @@ def _parser() -> argparse.ArgumentParser:
     state = Path(platformdirs.user_cache_dir("foveal-benchmarks")) / "needed"
     add = parser.add_argument
     add("--clones", type=Path, required=True, help="folder of the repositories' full clones")
-    add("--aider", type=Path, metavar="PYTHON", help="interpreter of an environment with aider-chat 0.86.2")
-    add("--semble", type=Path, metavar="PYTHON", help="interpreter of an environment with semble 0.7.0")
     add("--state", type=Path, default=state, help="folder that keeps what was made (default: %(default)s)")
     add("--split", choices=SPLITS, nargs="+", default=list(SPLITS), help="which half (default: both)")
     add("--only", nargs="+", default=[], metavar="NAME", help="these projects only")

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..retrieval.baselines import BaselineMissing
-from ..retrieval.embedding import Embedder
-from . import aider
 from .definitions import DefinitionRanking
 from .passages import DEPTH, DefinitionBm25, fill
 from .product import Product, index_folder, running
 from .projects import CodeBase
 from .scoring import Score, score
-from .semble import SembleChunks
 from .tasks import Task
 
 BUDGETS = (500, 1_000, 2_000, 4_000, 8_000)
@@ -30,12 +25,10 @@ BM25 = "BM25 over definitions, printed whole"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to run: the folder that keeps what was made, the interpreters of environments with the peers, and
-    whether only the product's own contexts are asked."""
+    """How to run: the folder that keeps what was made, and whether only the product's own contexts are
+    asked."""
 
     state: Path
-    aider: Path | None = None
-    semble: Path | None = None
     ours_only: bool = False
     embed: bool = True
     budgets: tuple[int, ...] = BUDGETS
@@ -59,7 +52,7 @@ def measure(codes: Sequence[CodeBase], tasks: Sequence[Task], options: Options) 
             print(f"{number}/{len(codes)} {code.name}: {len(own)} tasks", file=sys.stderr, flush=True)
             _ask_product(product, code, own, options, results)
             if not options.ours_only:
-                _ask_baselines(code, own, options, results)
+                _ask_baseline(code, own, options, results)
     return results
 
 
@@ -87,46 +80,9 @@ def _ask_product(
         ranking.close()
 
 
-def _ask_baselines(code: CodeBase, tasks: Sequence[Task], options: Options, results: Results) -> None:
-    """Ask the others; what they answered is kept, since they don't change."""
-    kept = options.state / "baselines" / f"{code.name}.json"
-    key = [[task.id for task in tasks], list(options.budgets), bool(options.semble), bool(options.aider)]
-    if kept.is_file():
-        known = json.loads(kept.read_text(encoding="utf-8"))
-        if known["key"] == key:
-            results.scores += [Score(**row) for row in known["scores"]]
-            results.notes += known["notes"]
-            return
-    scores, notes = _baselines(code, tasks, options)
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    body = {"key": key, "scores": [asdict(one) for one in scores], "notes": notes}
-    kept.write_text(json.dumps(body), encoding="utf-8")
-    results.scores += scores
-    results.notes += notes
-
-
-def _baselines(code: CodeBase, tasks: Sequence[Task], options: Options) -> tuple[list[Score], list[str]]:
-    scores: list[Score] = []
-    notes: list[str] = []
+def _ask_baseline(code: CodeBase, tasks: Sequence[Task], options: Options, results: Results) -> None:
     bm25 = DefinitionBm25(code)
-    texts = [task.text for task in tasks]
-    systems = {BM25: [bm25.rank(text) for text in texts]}
-    if options.semble is not None:
-        embedder = Embedder(options.state / "embedder", 2)
-        for words_only in (False, True):
-            peer = SembleChunks(options.semble, options.state / "semble", embedder, words_only=words_only)
-            try:
-                systems[peer.name] = peer.rank(code, texts)
-            except BaselineMissing as error:
-                notes.append(f"{code.name}: {error}")
-    for name, rankings in systems.items():
-        for task, ranking in zip(tasks, rankings, strict=True):
-            scores += [score(code, task, name, size, fill(code, ranking, size)) for size in options.budgets]
-    if options.aider is not None:
-        try:
-            maps = aider.Aider(options.aider, options.state / "aider").texts(code, texts, options.budgets)
-            for task, by_budget in zip(tasks, maps, strict=True):
-                scores += [score(code, task, aider.NAME, budget, text) for budget, text in by_budget.items()]
-        except BaselineMissing as error:
-            notes.append(f"{code.name}: {error}")
-    return scores, notes
+    for task in tasks:
+        ranking = bm25.rank(task.text)
+        for size in options.budgets:
+            results.scores.append(score(code, task, BM25, size, fill(code, ranking, size)))

@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from foveal.daemon.embedding.exact import Floats, scores, unit
 from foveal.daemon.embedding.messages import DEFAULT_MODEL
 from foveal.daemon.embedding.model import model_key
 from foveal.daemon.embedding.project_vectors import _LATER
+from foveal.daemon.embedding.unit_vectors import Halves, unit_halves
+from foveal.daemon.embedding.vectors import cosines
 from foveal.daemon.index.chunks import embedded_text
 from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.store import FILE_NAME, Reader
@@ -109,13 +110,13 @@ class Vectors:
             self._files.setdefault(digest, set()).add(file_id)
         ids = embedder.store.ids(self._key, self.ordered)
         stored = embedder.store.vectors(self._key, ids.values())
-        self._vectors = dict(zip(stored.digests, np.asarray(stored.matrix, np.float16), strict=True))
+        self._vectors = dict(zip(stored.digests, stored.matrix.astype(np.float16), strict=True))
         self.complete = len(ids) >= EMBEDDED_SHARE * len(self.ordered)
         self._all = frozenset(self._vectors)
         self._shares = {
             name: frozenset(self.ordered[: int(share * len(self.ordered))]) for name, share in SHARES.items()
         }
-        self._matrix = (list(stored.digests), np.asarray(stored.matrix, np.float16))
+        self._matrix = (list(stored.digests), stored.matrix.astype(np.float16))
 
     def hits(self, gathered: GatheredCandidates) -> dict[str, Hits]:
         """Return by state what the vectors say of a question."""
@@ -123,12 +124,12 @@ class Vectors:
         texts = question.windows or ((question.text[:1_000],) if question.text.strip() else ())
         if not texts:
             return dict.fromkeys(STATES if self.complete else STATES[:2], ())
-        queries = unit(np.concatenate([self._embedder.model.embed_query(text) for text in texts]), 384)
+        queries = unit_halves(np.concatenate([self._embedder.model.embed_query(text) for text in texts]), 384)
         first = self._first(gathered)
         found: dict[str, Hits] = {"words": (), "nothing": self._best(gathered, queries, first, ())}
         if self.complete:
             digests, matrix = self._matrix
-            scored = dict(zip(digests, scores(matrix, queries).tolist(), strict=True)) if digests else {}
+            scored = dict(zip(digests, cosines(matrix, queries).tolist(), strict=True)) if digests else {}
             for name, known in self._shares.items():
                 both = (*known, *self._first(gathered, known))
                 found[name] = self._cut(gathered, {key: scored[key] for key in both if key in scored})
@@ -147,13 +148,13 @@ class Vectors:
         return list(dict.fromkeys(wanted))[:FIRST_EMBEDDED]
 
     def _best(
-        self, gathered: GatheredCandidates, queries: Floats, first: Sequence[bytes], known: Sequence[bytes]
+        self, gathered: GatheredCandidates, queries: Halves, first: Sequence[bytes], known: Sequence[bytes]
     ) -> Hits:
         self._embed([digest for digest in first if digest not in self._vectors])
         wanted = [digest for digest in (*first, *known) if digest in self._vectors]
         if not wanted:
             return ()
-        found = scores(np.stack([self._vectors[digest] for digest in wanted]), queries)
+        found = cosines(np.stack([self._vectors[digest] for digest in wanted]), queries)
         return self._cut(gathered, dict(zip(wanted, found.tolist(), strict=True)))
 
     def _cut(self, gathered: GatheredCandidates, scored: dict[bytes, float]) -> Hits:
@@ -172,7 +173,7 @@ class Vectors:
         matrix = self._embedder.embed_texts([embedded_text(one.path, one.names, one.text) for one in known])
         self._embedder.store.put(self._key, [one.digest for one in known], matrix)
         for one, vector in zip(known, matrix, strict=True):
-            self._vectors[one.digest] = (vector / np.linalg.norm(vector)).astype(np.float16)
+            self._vectors[one.digest] = unit_halves(vector, 384)[0]
 
 
 def collect(code: CodeBase, state: Path, embedder: Embedder | None, *, embed: bool) -> list[Gathered]:
@@ -183,7 +184,6 @@ def collect(code: CodeBase, state: Path, embedder: Embedder | None, *, embed: bo
     if embed and embedder is not None:
         vectors = embedder.vectors(code.name, folder)
         embedder.embed_all(vectors)
-        vectors.close()
     reader = Reader(str(folder))
     tree = Tree(str(code.root), 1, reader.load_files())
     lexical = LexicalHandle(str(folder))

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-from foveal.daemon.embedding.exact import Floats
 from foveal.daemon.embedding.messages import VectorHits
 from foveal.daemon.embedding.model import EmbeddingModel
 from foveal.daemon.embedding.project_vectors import ProjectVectors
+from foveal.daemon.embedding.unit_vectors import Floats
 from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.store import Reader
 from foveal.daemon.project.tree import Tree

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding.embeddings import EmbeddingStore
-from foveal.daemon.embedding.exact import Floats
 from foveal.daemon.embedding.messages import DEFAULT_MODEL
 from foveal.daemon.embedding.model import EmbeddingModel, load_model, model_key
 from foveal.daemon.embedding.project_vectors import ProjectVectors
+from foveal.daemon.embedding.unit_vectors import Floats
 from foveal.daemon.index.chunk_table import ChunkText
 from foveal.daemon.index.chunks import embedded_text
 

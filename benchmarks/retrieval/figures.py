@@ -48,7 +48,6 @@ def throughput(embedder: Embedder, folder: Path) -> dict[str, float]:
             started = time.perf_counter()
             embedder.embed_texts(texts)
             model.append((time.perf_counter() - started) / len(chunks))
-        vectors.close()
         store.close()
     if not product:
         return {}
@@ -88,7 +87,6 @@ def _search(searcher: Searcher) -> dict[str, float]:
         asked.evidence(text, Clock())
     steps[f"memory MB: after {len(searcher.questions)} questions"] = _resident_mb()
     asked.close()
-    vectors.close()
     embedder.close()
     return steps
 

@@ -116,8 +116,6 @@ def _run_project(
             _ask_baseline(project, baseline, asked, options.state / "baselines", results)
     finally:
         asked.close()
-        if vectors is not None:
-            vectors.close()
     results.costs.append(_cost(project, folder, figures, embedded))
 
 

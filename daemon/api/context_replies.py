@@ -53,8 +53,18 @@ class DroppedSlice(Struct, frozen=True, forbid_unknown_fields=True):
     reason: Plain[str]
 
 
-class ContextFigures(Struct, frozen=True, kw_only=True):
-    """What every reply about a context has."""
+class SentFields(Struct, frozen=True, kw_only=True):
+    """The texts that were sent."""
+
+    context: Sent[str | UnsetType] = UNSET
+    system_prompt: Sent[str | UnsetType] = UNSET
+    user_prompt: Sent[str | UnsetType] = UNSET
+    messages: Sent[list[dict[str, str]] | UnsetType] = UNSET
+    tools: Sent[dict[str, list[dict[str, object]]] | UnsetType] = UNSET
+
+
+class ContextFigures(SentFields, frozen=True, kw_only=True):
+    """What replies about a context have; those of a list have no texts and items."""
 
     context_id: Plain[str]
     scope_id: Plain[str]
@@ -66,21 +76,16 @@ class ContextFigures(Struct, frozen=True, kw_only=True):
     partial: bool
     truncated: bool
     elapsed_ms: Plain[float]
-
-
-class ContextFields(ContextFigures, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the reply to GetContext has."""
-
-    context: Sent[str | UnsetType] = UNSET
-    system_prompt: Sent[str | UnsetType] = UNSET
-    user_prompt: Sent[str | UnsetType] = UNSET
-    messages: Sent[list[dict[str, str]] | UnsetType] = UNSET
-    tools: Sent[dict[str, list[dict[str, object]]] | UnsetType] = UNSET
     items: list[ShownItem] | UnsetType = UNSET
     clock: Plain[str | UnsetType] = UNSET
     masked: Count[int | UnsetType] = UNSET
     resident_tokens: Count[int | UnsetType] = UNSET
     saved_tokens: Count[int | UnsetType] = UNSET
+
+
+class ContextFields(ContextFigures, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the reply to GetContext has."""
+
     slices: list[ShownSlice]
     dropped: list[DroppedSlice] | UnsetType = UNSET
     gaps: Text[list[str]]
@@ -114,16 +119,6 @@ class DeliveryFields(ContextFigures, frozen=True, kw_only=True):
 class DeliveredContextReply(DeliveryFields, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A context as it was given, with what became of it."""
 
-    context: Sent[str | UnsetType] = UNSET
-    system_prompt: Sent[str | UnsetType] = UNSET
-    user_prompt: Sent[str | UnsetType] = UNSET
-    messages: Sent[list[dict[str, str]] | UnsetType] = UNSET
-    tools: Sent[dict[str, list[dict[str, object]]] | UnsetType] = UNSET
-    items: list[ShownItem] | UnsetType = UNSET
-    clock: Plain[str | UnsetType] = UNSET
-    masked: Count[int | UnsetType] = UNSET
-    resident_tokens: Count[int | UnsetType] = UNSET
-    saved_tokens: Count[int | UnsetType] = UNSET
     slices: list[ShownSlice]
     dropped: list[DroppedSlice]
     gaps: Text[list[str]]

@@ -15,16 +15,15 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from ..access.permissions import owner_of, sees_all_of
-from ..config.settings import ContextConfig
 from ..context.caller import check_owner
-from ..context.requests import LONG_CHARACTERS, LONG_HISTORY, ContextRequest, Format, Freshness, Message
-from ..context.scopes import ScopeTable
+from ..context.requests import LONG_CHARACTERS, LONG_HISTORY, ContextRequest, Format, Freshness
 from ..context.scoping import ScopeSelector
 from ..core.errors import InvalidRequest
 from ..core.parameters import LIST_MAX, Texts
-from ..engine.engine import Engine
+from ..engine.engine import EngineMethods
 from ..privacy.policy import Policy
 from ..rules.items import ItemType
+from ..sessions.request_record import SentMessage
 from ..sessions.scope import Scope
 from ..sessions.session import Session
 from ..workspace.project import Project
@@ -55,16 +54,6 @@ CLEANED_MAX = 1_024
 CLEANED_PATHS_MAX = 200
 """Maximum number of cached lists of clean focus paths, and of paths in each."""
 
-CALLS_MAX, CALL_PATHS_MAX = 512, 50
-"""Maximum number of cached calls, and of focus paths in each."""
-
-
-class TurnFields(Struct, frozen=True):
-    """A message of the conversation so far."""
-
-    role: str
-    content: str
-
 
 class GetContextRequest(AgentRequest, frozen=True, kw_only=True):
     cwd: str | None = None
@@ -73,7 +62,7 @@ class GetContextRequest(AgentRequest, frozen=True, kw_only=True):
     agent_id: str = ""
     model: str = ""
     prompt: str = ""
-    history: Annotated[tuple[TurnFields, ...], Meta(max_length=LIST_MAX)] = ()
+    history: Annotated[tuple[SentMessage, ...], Meta(max_length=LIST_MAX)] = ()
     focus_paths: Texts | None = None
     include_items: Items = ()
     exclude_items: Items = ()
@@ -104,92 +93,48 @@ class PrepareReply(Struct, frozen=True):
     state: Literal["preparing", "ready"]
 
 
-class ContextCall(Struct, frozen=True):
-    """A request for a context with its resolved scope and settings."""
-
-    root: str
-    settings: ContextConfig
-    scope: Scope
-    request: ContextRequest
-
-    def holds(self, project: Project, scopes: ScopeTable) -> bool:
-        """Whether the parameters still resolve to the same scope and settings; marks the scope as used."""
-        return (
-            self.settings is project.config.context
-            and self.root == project.root
-            and scopes.find(self.scope.identity) is self.scope
-        )
-
-
-class ContextMethods:
-    """The methods over one engine. With `news` a context holds only what the agent hasn't seen yet, as hooks
-    need it."""
-
-    def __init__(self, engine: Engine, *, news: bool = False) -> None:
-        self._engine = engine
-        self._news = news
-        self._calls: dict[GetContextRequest, ContextCall] = {}
-        """A cache; `ContextCall.holds` tells whether an entry is still valid. It saves 10 of 100 µs."""
+class ContextMethods(EngineMethods):
+    """The methods over one engine."""
 
     @method("GetContext", policy="own", access="read", reply=ContextFields)
     def get(self, request: GetContextRequest) -> WireMap | Awaitable[WireMap]:
         """Return the context for an agent; below."""
         started = time.perf_counter()
         project = None if request.is_long else self._project_nowait(request)
-        call = None if project is None else self._call_nowait(project, request)
-        if project is not None and call is not None:
-            reply = self._engine.contexts.get_nowait(project, call.scope, call.request, request.fresh)
+        scope = (
+            None if project is None else self._engine.scoping.find(project.root, _selector(project, request))
+        )
+        if project is not None and scope is not None:
+            context = _request(project, scope.task_type, request)
+            reply = self._engine.contexts.get_nowait(project, scope, context, request.fresh)
             if reply is not None:
                 return _timed(reply, started)
         return self.reply(request, started)
 
-    async def reply(self, request: GetContextRequest, started: float | None = None) -> WireMap:
-        """Return a context, building it if necessary."""
-        started = time.perf_counter() if started is None else started
-        project, scope, context = await self._scope(request)
+    async def reply(self, request: GetContextRequest, started: float, *, news: bool = False) -> WireMap:
+        """Return a context, building it if necessary. With `news` it holds only what the agent hasn't seen
+        yet, as hooks need it."""
+        project, scope, context = await self._scope(request, news=news)
         reply = await self._engine.contexts.get(project, scope, context, request.fresh, request.deadline_ms)
         return _timed(reply, started)
 
     @method("PrepareContext", policy="own", access="read")
-    async def prepare(self, request: GetContextRequest) -> PrepareReply:
+    async def prepare(self, request: GetContextRequest, *, news: bool = False) -> PrepareReply:
         """Begin to build a context in the background, and answer at once."""
-        project, scope, context = await self._scope(request)
+        project, scope, context = await self._scope(request, news=news)
         if self._engine.contexts.is_ready(project, scope, context, request.fresh):
             return PrepareReply(scope.id, "ready")
         self._engine.contexts.prepare(project, scope, context, request.fresh, request.deadline_ms)
         return PrepareReply(scope.id, "preparing")
-
-    def _call_nowait(self, project: Project, request: GetContextRequest) -> ContextCall | None:
-        """Return the call of a request if its scope exists and stays unchanged, from the cache or
-        computed.
-
-        Agents repeat the same parameters, but not the same prompt.
-        """
-        if request.prompt or request.history or len(request.focus_paths or ()) > CALL_PATHS_MAX:
-            return self._find(project, request)
-        call = self._calls.get(request)
-        if call is not None and call.holds(project, self._engine.scopes):
-            return call
-        call = self._find(project, request)
-        if call is not None:
-            if len(self._calls) >= CALLS_MAX:
-                self._calls.clear()
-            self._calls[request] = call
-        return call
-
-    def _find(self, project: Project, request: GetContextRequest) -> ContextCall | None:
-        scope = self._engine.scoping.find(project.root, _selector(project, request))
-        if scope is None:
-            return None
-        context = _request(project, scope.task_type, request, news=self._news)
-        return ContextCall(project.root, project.config.context, scope, context)
 
     def _project_nowait(self, request: GetContextRequest) -> Project | None:
         if request.scope_id is not None:
             return self._engine.projects.get(self._engine.scopes.get(request.scope_id).root)
         return self._engine.projects.at_nowait(required_cwd(request.cwd))
 
-    async def _scope(self, request: GetContextRequest) -> tuple[Project, Scope, ContextRequest]:
+    async def _scope(
+        self, request: GetContextRequest, *, news: bool = False
+    ) -> tuple[Project, Scope, ContextRequest]:
         """Return the project, the scope and the context request. An invalid request makes and changes no
         scope."""
         projects, scopes = self._engine.projects, self._engine.scopes
@@ -206,10 +151,10 @@ class ContextMethods:
         check_owner(policy, project.config, session, scope.agent_id if scope else request.agent_id)
         if request.is_long:
             selector = await asyncio.to_thread(_selector, project, request)
-            context = await asyncio.to_thread(_request, project, "", request, news=self._news)
+            context = await asyncio.to_thread(_request, project, "", request, news=news)
         else:
             selector = _selector(project, request)
-            context = _request(project, "", request, news=self._news)
+            context = _request(project, "", request, news=news)
         scope = await self._engine.scoping.scope_for(
             project, selector, lambda known: sees_all_of(policy, project.config, owner_of(known, session))
         )
@@ -277,7 +222,7 @@ def _request(
     agent = request.agent
     return ContextRequest(
         prompt=request.prompt,
-        history=tuple(Message(turn.role, turn.content) for turn in request.history),
+        history=request.history,
         task_type=request.task_type or task_type,
         max_tokens=max_tokens,
         reserve_tokens=reserve,

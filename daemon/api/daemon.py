@@ -9,10 +9,11 @@ import asyncio
 import os
 import time
 from collections.abc import Callable
-from typing import Annotated, Any, Protocol
+from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
 
+from ...ipc.connection import Connection
 from ...ipc.version import __version__
 from ..access.dashboard import CODE_S, LOOPBACK, Admission, Dashboard
 from ..config.source import editor_template
@@ -24,23 +25,12 @@ from ..core.system import resident_bytes
 from ..engine.engine import Engine
 from .events import filtered
 from .marks import Plain, Text
-from .method import AgentRequest, DaemonRequest, MethodRequest, method, reply_of
+from .method import AgentRequest, DaemonRequest, MethodRequest, WireMap, method, reply_of
 from .projects import ProjectReply, project_reply
 
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 TOPIC_LIST = f"a list of topics, of which there are {', '.join(sorted(TOPICS))}"
-
-
-class Subscriber(Protocol):
-    """The connection of a client that receives events."""
-
-    @property
-    def publish(self) -> Sink:
-        """Return the sink for events."""
-
-    def when_lost(self, callback: Callable[[Any], None]) -> None:
-        """Call back with the connection when it is lost."""
 
 
 class PingRequest(MethodRequest, frozen=True):
@@ -112,36 +102,6 @@ class IndexFigures(Struct, frozen=True):
     chunks_pending: Plain[int]
 
 
-class SampleReply(Struct, frozen=True):
-    """The activity since the previous sample."""
-
-    at: Plain[str]
-    seconds: Plain[float]
-    requests: Plain[int]
-    errors: Plain[int]
-    contexts: Plain[int]
-    cached: Plain[int]
-    tokens: Plain[int]
-    tokens_before: Plain[int]
-    tokens_by_agent: Plain[dict[str, int]]
-    context_ms: Plain[dict[str, float | None]]
-    all_ms: Plain[dict[str, float | None]]
-    methods: Plain[dict[str, dict[str, float | None]]]
-    files_pending: Plain[int]
-    chunks_pending: Plain[int]
-    memory_bytes: Plain[dict[str, int | None]]
-    scopes: Plain[int]
-    subscribers: Plain[int]
-
-
-class HistoryReply(Struct, frozen=True):
-    """The samples of a period, the oldest first."""
-
-    period: Plain[str]
-    step_s: Plain[float]
-    samples: list[SampleReply]
-
-
 class MetricsReply(Struct, frozen=True):
     uptime_s: Plain[float]
     methods: Plain[dict[str, dict[str, object]]]
@@ -198,7 +158,7 @@ class DaemonMethods:
         )
 
     @method("Subscribe", policy="own", access="read")
-    def subscribe(self, request: SubscribeRequest, connection: Subscriber) -> SubscribeReply:
+    def subscribe(self, request: SubscribeRequest, connection: Connection) -> SubscribeReply:
         """Send events of these topics from now on, as notifications `[2, "event", [{topic, at, data}]]`."""
         topics = request.topics
         unknown = [topic for topic in topics if topic not in TOPICS]
@@ -207,7 +167,8 @@ class DaemonMethods:
             raise InvalidRequest(
                 f"topics has the unknown topic {unknown[0]!r:.80}; known are {known}", "topics"
             )
-        sink, agent, permissions = connection.publish, request.agent, self._engine.permissions
+        agent, permissions = request.agent, self._engine.permissions
+        sink: Sink = connection.publish
         if agent.is_named:
             permissions.require_by_user(agent)
             sink = filtered(sink, agent, permissions)
@@ -230,7 +191,7 @@ class DaemonMethods:
         if request.history is not None:
             # In a thread: the maps of 360 samples take 10 ms.
             samples = self._engine.history.history(request.history)
-            history = await asyncio.to_thread(lambda: to_builtins(history_reply(samples)))
+            history = await asyncio.to_thread(history_map, samples)
         engine, gauges = self._engine, self._engine.gauges()
         statistics = engine.metrics
         return MetricsReply(
@@ -278,29 +239,25 @@ def context_figures(statistics: Metrics) -> ContextTotals:
     )
 
 
-def history_reply(history: MetricSamples) -> HistoryReply:
+def history_map(history: MetricSamples) -> WireMap:
     """Return the samples of a period in the form of the wire."""
-    return HistoryReply(history.period, history.step_s, [_sample(sample) for sample in history.samples])
+    return {**to_builtins(history), "samples": [_sample(sample) for sample in history.samples]}
 
 
-def _sample(sample: Sample) -> SampleReply:
-    gauges = sample.gauges
-    return reply_of(
-        SampleReply,
-        sample,
-        tokens_by_agent=dict(sample.tokens_by_agent),
-        context_ms=_quantiles(sample.context),
-        all_ms=_quantiles(sample.all),
-        methods={
-            name: {"count": count, "p50_ms": _rounded(each.p50), "p95_ms": _rounded(each.p95)}
-            for name, (count, each) in sample.methods.items()
-        },
-        files_pending=gauges.files_pending,
-        chunks_pending=gauges.chunks_pending,
-        memory_bytes=dict(gauges.memory_bytes),
-        scopes=gauges.scopes,
-        subscribers=gauges.subscribers,
-    )
+def _sample(sample: Sample) -> dict[str, object]:
+    found: dict[str, object] = to_builtins(sample)
+    for name in ("context", "all", "gauges"):
+        del found[name]
+    methods = {
+        name: {"count": count, "p50_ms": _rounded(each.p50), "p95_ms": _rounded(each.p95)}
+        for name, (count, each) in sample.methods.items()
+    }
+    latencies = {
+        "context_ms": _quantiles(sample.context),
+        "all_ms": _quantiles(sample.all),
+        "methods": methods,
+    }
+    return {**found, **latencies, **to_builtins(sample.gauges)}
 
 
 def _quantiles(found: Quantiles) -> dict[str, float | None]:

@@ -19,9 +19,8 @@ from ..context.misses import verdict_of
 from ..core.errors import FovealError, NotFound, StateError
 from ..core.parameters import NonEmpty
 from ..core.times import bound_in, iso_of
-from ..engine.engine import Engine
+from ..engine.engine import EngineMethods
 from ..project.roots import relative_path
-from ..sessions.context_history import TEXT_FIELDS
 from ..sessions.delivered_context import Access, ContextFilter, ContextRow, StoredContext
 from .context_replies import DeliveredContextReply, DeliveryFields
 from .marks import Count, Plain, Text
@@ -32,9 +31,6 @@ LIST_MAX = 100
 
 COUNTED = ("slices", "dropped", "gaps", "degraded")
 """Fields of a reply that are lists; ListContexts returns only their lengths."""
-
-WHOLE = ("gaps", "degraded", "items", "clock", "masked", "resident_tokens", "saved_tokens")
-"""Fields of a reply that only GetBuiltContext returns, if the reply had them."""
 
 
 class ListContextsRequest(AgentRequest, frozen=True, kw_only=True):
@@ -82,16 +78,12 @@ class ExplainReply(Struct, frozen=True, kw_only=True):
     elapsed_ms: Plain[float]
 
 
-class DeliveryMethods:
+class DeliveryMethods(EngineMethods):
     """The methods over one engine.
 
     A context is shown only to agents that may see everything its agent could, by the current rules. For other
     agents it doesn't exist.
     """
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._deliveries = engine.deliveries
 
     @method("ListContexts", policy="own", access="read")
     async def list_contexts(self, request: ListContextsRequest) -> ListContextsReply:
@@ -111,7 +103,7 @@ class DeliveryMethods:
             bound_in(request.until, "until", None),
         )
         may_see = partial(self._may_list, agent=request.agent)
-        rows = await self._deliveries.contexts(chosen, request.limit, request.before, may_see)
+        rows = await self._engine.deliveries.contexts(chosen, request.limit, request.before, may_see)
         return ListContextsReply([convert(_entry(row), DeliveryEntry) for row in rows])
 
     @method("GetBuiltContext", policy="own", access="read", reply=DeliveredContextReply)
@@ -122,15 +114,15 @@ class DeliveryMethods:
         scope, reply = past.scope, past.reply
         used, problem = [], ""
         try:
-            used = list(await self._deliveries.used_places(stored.id))
+            used = list(await self._engine.deliveries.used_places(stored.id))
         except StateError as error:  # the context can be read all the same
             problem = f"what was used of it can't be told: {error}"
         if not stored.has_text:
             problem = "its text isn't kept any more, only what it was made of"
         return {
+            **reply,
             **_entry(stored.row),
             **{name: list(reply.get(name, ())) for name in COUNTED},
-            **{name: reply[name] for name in WHOLE if name in reply},
             "focus_paths": list(scope.focus_paths),
             "expanded": list(scope.expanded),
             "constraints": list(scope.constraints),
@@ -139,7 +131,6 @@ class DeliveryMethods:
             "limit": reply.get("limit", ""),
             "near": list(reply.get("near", ())),
             "problem": problem,
-            **{name: reply[name] for name in TEXT_FIELDS if name in reply},
             "text_kept": stored.has_text,
             "prompt": past.request.prompt,
         }
@@ -160,7 +151,7 @@ class DeliveryMethods:
         """Return a context by its id. Raises `NotFound` for a context that the agent may not see, or
         `PermissionDenied`."""
         context_id = request.context_id
-        stored = await self._deliveries.context(context_id)
+        stored = await self._engine.deliveries.context(context_id)
         if stored is None or not await self._may_see(stored.access, request.agent):
             raise NotFound(
                 f"no context {context_id!r:.80}: it is older than history.days or was removed because of"

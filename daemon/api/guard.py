@@ -8,9 +8,8 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TypeVar, cast
 
-from msgspec import Struct, convert
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ..access.permissions import Agent, Permissions, View, owner_of, require_all
@@ -42,9 +41,6 @@ from .method import (
 )
 from .reply_filter import ReplyFilter, roots_in
 
-RequestT = TypeVar("RequestT", bound=MethodRequest)
-ReplyT = TypeVar("ReplyT", bound=Struct)
-
 Ask = Callable[[], methods.Answer]
 """Calls the method."""
 
@@ -75,13 +71,6 @@ class PolicyGuard:
         self._projects = projects
         self._scopes = scopes
         self._sessions = sessions
-
-    async def call(self, function: Callable[[RequestT], Awaitable[ReplyT]], request: RequestT) -> ReplyT:
-        """Call a method from within the daemon for an agent, which gets the same reply as any client."""
-        declared = methods.declaration_of(function)
-        reply = self.answer(declared, request, lambda: function(request))
-        shown = await reply if isinstance(reply, Awaitable) else reply
-        return cast("ReplyT", convert(methods.wire_map(shown), declared.reply))
 
     def answer(self, declared: Declaration, request: MethodRequest, ask: Ask) -> methods.Answer:
         """Answer a request within its agent's policy; `ask` calls the method."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from itertools import islice
@@ -13,10 +12,10 @@ from typing import Any
 from ...ipc import errors as codes
 from ...ipc.connection import Connection
 from ...ipc.errors import RpcError
-from ...ipc.protocol import PROTOCOL_VERSION, PackedResult, pack_fields
+from ...ipc.protocol import PROTOCOL_VERSION, PackedResult
 from ...ipc.version import __version__
 from ..access.dashboard import Dashboard
-from ..context.reply import ContextReply
+from ..context.built import ContextReply
 from ..core.errors import (
     Busy,
     ChildDied,
@@ -53,12 +52,6 @@ from .usage import UsageMethods
 
 NAME_MAX = 80
 """Maximum characters of an unknown method's name when the nearest known method is suggested."""
-
-MEMORY_MAX_BYTES = 4 << 20
-"""Maximum bytes of packed fields: a hundred contexts of 40 KB. Packing one of them takes a tenth of a
-cached answer's time."""
-
-ENTRY_MAX_BYTES = MEMORY_MAX_BYTES // 8
 
 _CODES: tuple[tuple[type[FovealError], str], ...] = (
     (InvalidRequest, codes.INVALID_PARAMS),
@@ -110,12 +103,11 @@ class Handlers:
 
     def __init__(self, engine: Engine, dashboard: Dashboard, stop: Callable[[], None]) -> None:
         self._engine = engine
-        self._packed_contexts = SharedFields()
-        """The packed fields shared by replies with the same context."""
         self._guard = PolicyGuard(engine.permissions, engine.projects, engine.scopes, engine.sessions)
-        self.hooks = HookMethods(engine)
+        contexts = ContextMethods(engine)
+        self.hooks = HookMethods(engine, contexts)
         groups = (
-            ContextMethods(engine),
+            contexts,
             QueryMethods(engine),
             ScopeMethods(engine),
             ProjectMethods(engine),
@@ -158,7 +150,10 @@ class Handlers:
         self._engine.metrics.answered(method, (time.perf_counter() - started) * 1000)
         # Only for repeated requests: most contexts are requested once.
         if isinstance(reply, ContextReply) and reply["cached"]:
-            return self._packed_contexts.result(reply.kept, reply)
+            shared = reply.built
+            return PackedResult(
+                len(shared.reply), shared.packed, dict(islice(reply.items(), len(shared.reply), None))
+            )
         return reply
 
     async def _counted(self, method: str, answer: Awaitable[Any], started: float) -> WireMap:
@@ -201,36 +196,3 @@ class Handlers:
             "updated since, run: foveal restart)"
         )
         return RpcError(codes.UNKNOWN_METHOD, message, {"methods": list(self.methods)})
-
-
-class SharedFields:
-    """The packed fields shared by replies with the same context, most recently used. On the event loop
-    only."""
-
-    def __init__(self) -> None:
-        # Holds the map itself too, so that its id isn't reused.
-        self._packed: OrderedDict[int, tuple[Mapping[str, Any], bytes]] = OrderedDict()
-        self.memory_bytes = 0
-
-    def result(self, shared: Mapping[str, Any], whole: Mapping[str, Any]) -> Mapping[str, Any] | PackedResult:
-        """Return a packed result whose first fields are those of `shared`, in their order.
-
-        Raises `RpcError` if they can't be packed.
-        """
-        known = self._packed.get(id(shared))
-        if known is None:
-            data = pack_fields(shared)
-            if len(data) > ENTRY_MAX_BYTES:
-                return whole
-            self._keep(shared, data)
-        else:
-            data = known[1]
-            self._packed.move_to_end(id(shared))
-        return PackedResult(len(shared), data, dict(islice(whole.items(), len(shared), None)))
-
-    def _keep(self, shared: Mapping[str, Any], data: bytes) -> None:
-        self._packed[id(shared)] = shared, data
-        self.memory_bytes += len(data)
-        while self.memory_bytes > MEMORY_MAX_BYTES:
-            _, (_, oldest) = self._packed.popitem(last=False)
-            self.memory_bytes -= len(oldest)

@@ -6,31 +6,19 @@ import asyncio
 import json
 import os
 import stat
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any
 
-from msgspec import Meta, Struct, field, structs
+from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
-from ...hooks.hosts.events import (
-    Event,
-    FileEdited,
-    Origin,
-    PromptSubmitted,
-    SessionCompacted,
-    SessionEnding,
-    SessionResumed,
-    SessionStarted,
-    SubagentStarting,
-    SubagentStopped,
-    TurnEnded,
-    WindowCompacting,
-)
+from ...hooks.hosts.events import Event, Origin
 from ...hooks.hosts.hook_answer import NOTHING
 from ...hooks.hosts.registry import HOSTS, host_named
-from ..access.permissions import Agent
+from ..access.permissions import Agent, visible_sets
 from ..context.scoping import ScopeSelector
 from ..core.errors import FovealError, InvalidRequest, PermissionDenied
 from ..core.system import System
@@ -44,18 +32,16 @@ from ..hooks.responder import Clock, HookContextRequest, OpenedSession, Responde
 from ..hooks.turn_readings import TurnReadings
 from ..project.roots import relative_path
 from ..rules.items import Item
-from ..sessions.session import Session, is_id
+from ..sessions.session import Session, SessionState, is_id
 from ..sessions.session_events import MASKED_CHARACTERS
 from ..sessions.timeline import SessionEvent
 from ..transcripts.injections import asked
 from ..workspace.project import Project
 from .contexts import ContextMethods, GetContextRequest
-from .guard import PolicyGuard
 from .marks import Plain, Text
 from .method import DEADLINE_MAX_MS, AgentRequest, DaemonRequest, ItemFields, method
-from .sessions import CreateSessionRequest, GetRelevantContextRequest, ResumeRequest, SessionMethods
 
-OF_SUBAGENTS = (SubagentStarting, SubagentStopped, PromptSubmitted, FileEdited, WindowCompacting)
+OF_SUBAGENTS = frozenset(("subagent", "subagent_end", "prompt", "edit", "compacting"))
 """Events of subagents, which work in the session of their parent whatever is hidden from them."""
 
 OWN_FILE_BYTES = 256 * 1024
@@ -106,9 +92,9 @@ class HostsReply(Struct, frozen=True):
 class HookMethods:
     """The hook method over one engine. `run` must be running as a task while requests are served."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, contexts: ContextMethods) -> None:
         self._engine = engine
-        self._responder = Responder(DaemonHookBackend(engine))
+        self._responder = Responder(DaemonHookBackend(engine, contexts))
         self._recent = RecentEvents(lambda: asyncio.get_running_loop().time())
         self._grafts = HookGrafts(engine.state_dir, self._graft, System())
         engine.forgetting.pause = self._grafts.without
@@ -152,10 +138,10 @@ class HookMethods:
         self._events_seen.note(formats.host, name)
         for happened in session_events(event):
             self._engine.timeline.record(happened)
-        if is_own and isinstance(event, TurnEnded | SessionEnding | SubagentStopped):
+        if is_own and event.kind in {"turn_end", "end", "subagent_end"}:
             text = payload if isinstance(payload, str) else json.dumps(payload, default=repr)
             await self._keep(formats.host, name, event, text, request.spooled)
-        if is_own and isinstance(event, TurnEnded):
+        if is_own and event.kind == "turn_end":
             self._turns.note(event)
         try:
             answer = await self._responder.answer(event, formats.reads.limit(name), clock)
@@ -195,19 +181,12 @@ class HookMethods:
         except FovealError:  # no project, or none whose rules can be read: each part says so
             return origin
         is_own = session.session is None or view.sees_all_of(session.session.agent_name)
-        is_subagents = bool(origin.agent_id) and isinstance(event, OF_SUBAGENTS)
+        is_subagents = bool(origin.agent_id) and event.kind in OF_SUBAGENTS
         return origin if is_own or is_subagents else replace(origin, session_id="")
 
-    async def _keep(
-        self,
-        host: str,
-        name: str,
-        event: TurnEnded | SessionEnding | SubagentStopped,
-        text: str,
-        spooled: str,
-    ) -> None:
+    async def _keep(self, host: str, name: str, event: Event, text: str, spooled: str) -> None:
         """Spool an event for grafting, unless its hook did. Hooks may have spooled earlier events, too."""
-        if isinstance(event, SubagentStopped):
+        if event.kind == "subagent_end":
             await self._grafts.keep(host, name, event.origin.cwd, text, spooled)
         else:
             self._grafts.look()
@@ -246,24 +225,22 @@ def session_events(event: Event) -> Iterator[SessionEvent]:
         agent_id=origin.agent_id,
         agent_name=origin.policy_name,
     )
-    match event:
-        case SessionStarted():
-            yield happened("start")
-        case SessionResumed() | SessionCompacted():
+    match event.kind:
+        case "start" | "end":
+            yield happened(event.kind)
+        case "resume" | "restart":
             yield happened("resume")
-        case WindowCompacting():
+        case "compacting":
             yield happened("compaction")
-        case PromptSubmitted(prompt=prompt, by_person=True) if prompt.strip():
-            yield happened("prompt", text=prompt[:MASKED_CHARACTERS])
-        case SubagentStarting(task=task):
-            yield happened("subagent", text=task[:MASKED_CHARACTERS])
-        case FileEdited(paths=paths, read=read):
-            if paths:
-                yield happened("edit", paths=paths)
-            if read:
-                yield happened("read", paths=read)
-        case SessionEnding():
-            yield happened("end")
+        case "prompt" if event.by_person and event.prompt.strip():
+            yield happened("prompt", text=event.prompt[:MASKED_CHARACTERS])
+        case "subagent":
+            yield happened("subagent", text=event.prompt[:MASKED_CHARACTERS])
+        case "edit":
+            if event.paths:
+                yield happened("edit", paths=event.paths)
+            if event.read:
+                yield happened("read", paths=event.read)
 
 
 def _project_folder(variables: Mapping[str, Any]) -> str:
@@ -274,13 +251,9 @@ def _project_folder(variables: Mapping[str, Any]) -> str:
 class DaemonHookBackend:
     """The daemon's side of hooks: sessions, contexts and hot files. On the event loop only."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, contexts: ContextMethods) -> None:
         self._engine = engine
-        self._contexts = ContextMethods(engine)
-        self._news = ContextMethods(engine, news=True)
-        self._sessions = SessionMethods(engine)
-        # As for any client: an agent sees of its session only what its rules grant.
-        self._guard = PolicyGuard(engine.permissions, engine.projects, engine.scopes, engine.sessions)
+        self._contexts = contexts
         self._system = System()
 
     async def open_session(self, origin: Origin) -> OpenedSession:
@@ -289,30 +262,21 @@ class DaemonHookBackend:
             if (project := await self._open_project(origin)) is not None:
                 self._engine.commit_marks.look(project)
         if await self._session(origin) is not None:
-            about = ResumeRequest(session_id=origin.session_id, agent_name=origin.policy_name)
-            reply = await self._guard.call(self._sessions.resume, about)
-            return OpenedSession(True, reply.text, _sets(reply.context))
+            self._engine.context_log.forget_window(origin.session_id)
+            return await self._resumed(origin)
         if is_id(origin.session_id):
-            await self._guard.call(
-                self._sessions.create,
-                CreateSessionRequest(
-                    cwd=origin.cwd, session_id=origin.session_id, agent_name=origin.policy_name
-                ),
-            )
+            project = await self._engine.projects.at(origin.cwd)
+            await self._engine.begin_session(project, origin.session_id, agent_name=origin.policy_name)
         return OpenedSession(False, "", {})
 
     async def continue_session(self, origin: Origin) -> OpenedSession | None:
         """Resume a session without forgetting what its window holds."""
-        if await self._session(origin) is None:
-            return None
-        about = ResumeRequest(session_id=origin.session_id, agent_name=origin.policy_name, keeps_window=True)
-        reply = await self._guard.call(self._sessions.resume, about)
-        return OpenedSession(True, reply.text, _sets(reply.context))
+        return None if await self._session(origin) is None else await self._resumed(origin)
 
     async def task_in(self, origin: Origin, transcript_path: str) -> str:
         """Return the task of a subagent that begins, as its parent's transcript has it."""
         host = host_named(origin.host)
-        if host is None or host.hooks is None:
+        if host is None or host.hooks is None or host.hooks.task_in is None:
             return ""
         text = await asyncio.to_thread(_end_of, transcript_path)
         return host.hooks.task_in(text, origin.agent_type)
@@ -323,10 +287,8 @@ class DaemonHookBackend:
 
     async def sets(self, origin: Origin) -> Mapping[str, tuple[str, ...]] | None:
         """Return a session's context sets, None if there is no session."""
-        if await self._session(origin) is None:
-            return None
-        about = GetRelevantContextRequest(session_id=origin.session_id, agent_name=origin.policy_name)
-        return _sets((await self._guard.call(self._sessions.get_context, about)).context)
+        session = await self._session(origin)
+        return None if session is None else (await self._shown(origin, session))[0]
 
     async def asks_something(self, prompt: str) -> bool:
         """Whether a prompt contains a term that a project could define."""
@@ -335,12 +297,13 @@ class DaemonHookBackend:
     async def context(self, ask: HookContextRequest) -> str:
         """Return a context in Markdown, without the rules that the host reads by itself, or nothing."""
         now = asyncio.get_running_loop().time
-        started = now()
+        started, called = now(), time.perf_counter()
         request = await self._request(ask)
         if request is None:
             return ""
         left_ms = max(1, ask.deadline_ms - int((now() - started) * 1000))
-        reply = await self._methods(ask).reply(structs.replace(request, deadline_ms=left_ms))
+        request = replace(request, deadline_ms=left_ms)
+        reply = await self._contexts.reply(request, called, news=ask.news)
         text: str = reply["context"]
         if text and ask.prompt and reply["partial"]:
             text = f"{incomplete_line([*reply['gaps'], *reply['degraded']])}\n\n{text}"
@@ -350,7 +313,7 @@ class DaemonHookBackend:
         """Begin to build the same context in the background."""
         request = await self._request(ask)
         if request is not None:
-            await self._methods(ask).prepare(request)
+            await self._contexts.prepare(request, news=ask.news)
 
     async def note_edits(self, origin: Origin, paths: tuple[str, ...]) -> None:
         """Record files that were written as hot; files outside of the project are ignored."""
@@ -390,8 +353,23 @@ class DaemonHookBackend:
     async def _open_project(self, origin: Origin) -> Project | None:
         return self._engine.projects.get(await self._engine.projects.root_of(origin.cwd))
 
-    def _methods(self, ask: HookContextRequest) -> ContextMethods:
-        return self._news if ask.news else self._contexts
+    async def _resumed(self, origin: Origin) -> OpenedSession:
+        session, resume = await self._engine.sessions.resume(origin.session_id)
+        sets, text = await self._shown(origin, session, resume.text)
+        return OpenedSession(True, text, sets)
+
+    async def _shown(
+        self, origin: Origin, session: Session, text: str = ""
+    ) -> tuple[Mapping[str, tuple[str, ...]], str]:
+        """Return what the agent may see of a session's sets, and of a text about it."""
+        root = session.project_root
+        agent = Agent.of(origin.policy_name, "")
+        view = await self._engine.permissions.view(root, agent, None, SessionState(session))
+        policy = view.policy
+        if policy.is_limited and not view.sees_all_of(session.agent_name):
+            return {}, ""
+        shown = "" if policy.names_denied(text, root) else policy.mask(text)
+        return visible_sets(policy, session.context, root), shown
 
     async def _session(self, origin: Origin) -> Session | None:
         return (await self._engine.sessions.find(origin.session_id)).session if origin.session_id else None
@@ -469,7 +447,3 @@ def _native_in(origin: Origin, root: str, items: tuple[Item, ...], system: Syste
         return data.decode("utf-8", "replace")
 
     return native_rules(origin.host, items, folder_in(root, origin.cwd), read, origin.version)
-
-
-def _sets(context: Mapping[str, list[str]]) -> Mapping[str, tuple[str, ...]]:
-    return {name: tuple(entries) for name, entries in context.items()}

@@ -10,10 +10,10 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from functools import cache
-from types import NoneType
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from msgspec import Meta, Struct, UnsetType
+from msgspec import Struct, UnsetType
 from msgspec.structs import fields
 
 T = TypeVar("T")
@@ -166,8 +166,8 @@ def _shape(hint: Any, mark: Shows | None, above: tuple[type, ...]) -> Shape:
         return _record(hint, mark, above)
     if get_origin(hint) is Literal or hint in UNMARKED:
         return Leaf(mark or Shows.PLAIN)
-    if (members := _members(hint)) is not None:
-        shapes = [_shape(member, mark, above) for member in members if member not in UNMARKED]
+    if get_origin(hint) in (Union, UnionType):
+        shapes = [_shape(member, mark, above) for member in get_args(hint) if member not in UNMARKED]
         if len(set(map(repr, shapes))) > 1:
             raise _NoMark(f"{hint}, whose members show different things")
         return shapes[0] if shapes else Leaf(mark or Shows.PLAIN)
@@ -183,13 +183,3 @@ def _container(hint: Any, mark: Shows | None, above: tuple[type, ...]) -> Shape:
     if mark is None:
         raise _NoMark(str(getattr(hint, "__name__", hint)))
     return Leaf(mark)
-
-
-def _members(hint: Any) -> tuple[Any, ...] | None:
-    """Return the members of a union, None for another type."""
-    is_union = isinstance(hint, _UNION) or get_origin(hint) is _TYPING_UNION
-    return get_args(hint) if is_union else None
-
-
-_UNION = type(int | str)
-_TYPING_UNION = get_origin(Annotated[int, Meta()] | None)

@@ -94,7 +94,6 @@ class ExperienceReply(Struct, frozen=True, kw_only=True, rename={"id": "experien
     provenance: Text[Provenance]
     outcome: OutcomeReply | UnsetType = UNSET
     marks: list[MarkReply] | UnsetType = UNSET
-    dated: Plain[str | UnsetType] = UNSET
 
 
 class ExperiencesReply(Struct, frozen=True):
@@ -367,7 +366,7 @@ class ExperienceMethods(EngineMethods):
         lines, total = await self._engine.experiences.quarantined(project, request.limit)
         return QuarantineReply(
             [
-                QuarantinedLine(line.at, line.file, line.number, line.size, line.reason, line.text)
+                QuarantinedLine(line.at, line.file, line.line, line.size, line.reason, line.shown)
                 for line in lines
             ],
             total,
@@ -419,9 +418,7 @@ def experience_reply(experience: Experience) -> ExperienceReply:
     """Return an experience as the wire type; outcome and marks only if it has any."""
     marks = [MarkReply(mark.kind, mark.at, mark.by or experience.id) for mark in experience.marks]
     outcome = OutcomeReply(experience.outcome, experience.error or UNSET) if experience.outcome else UNSET
-    return reply_of(
-        ExperienceReply, experience, outcome=outcome, marks=marks or UNSET, dated=experience.dated or UNSET
-    )
+    return reply_of(ExperienceReply, experience, outcome=outcome, marks=marks or UNSET)
 
 
 def _fitting(experiences: Sequence[Experience]) -> Sequence[Experience]:

@@ -231,11 +231,6 @@ def declared_methods() -> tuple[Declaration, ...]:
     return tuple(_declared.values())
 
 
-def declaration_of(bound: Callable[..., Any]) -> Declaration:
-    """Return the declaration of a bound method. Raises `KeyError` for an undeclared method."""
-    return _declared[bound.__func__]  # type: ignore[attr-defined] # bound methods have it
-
-
 def wire_map(reply: Struct | WireMap) -> WireMap:
     """Return a reply as a map for the wire."""
     if isinstance(reply, dict):

@@ -347,7 +347,7 @@ async def project_reply(engine: Engine, project: Project) -> ProjectReply:
         chunks_per_second=rate,
         eta_ms=round(vectors.pending / rate * 1000) if rate else None,
         files_pending=project.tree.pending,
-        files_unhashed=project.tree.unhashed,
+        files_unhashed=project.tree.pending,
         files_unlinked=0 if progress is None else progress.unlinked,
         watch="off" if progress is None else progress.watch,
         degraded=degraded,

@@ -5,17 +5,17 @@ Their docstrings become rows of docs/methods.md; "below" means a section of docs
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType, convert
 
 from ..core.errors import NotFound, TooLarge
 from ..core.parameters import NonEmpty
-from ..engine.engine import Engine
+from ..engine.engine import EngineMethods
 from ..sessions.request_log import ExportQuery, LoggedRequest
 from ..sessions.request_record import conversation, record_map
-from .context_replies import ConsideredItem, DroppedSlice, ShownItem, ShownSlice
-from .marks import Count, Owner, Plain, Remark, Root, Said, Sent, Text
+from .context_replies import ConsideredItem, DroppedSlice, SentFields, ShownItem, ShownSlice
+from .marks import Count, Owner, Plain, Remark, Root, Said, Text
 from .method import (
     ItemName,
     Items,
@@ -67,7 +67,7 @@ class GetRequestRequest(SessionRequest, frozen=True, kw_only=True):
     content: bool = True
 
 
-class RequestReply(Struct, frozen=True, kw_only=True):
+class RequestReply(SentFields, frozen=True, kw_only=True):
     """A recorded request and the texts sent with it."""
 
     request_id: Plain[str]
@@ -89,11 +89,6 @@ class RequestReply(Struct, frozen=True, kw_only=True):
     masked: Count[int | UnsetType] = UNSET
     referred: list[ItemName] | None
     problem: Remark[str]
-    context: Sent[str | UnsetType] = UNSET
-    system_prompt: Sent[str | UnsetType] = UNSET
-    user_prompt: Sent[str | UnsetType] = UNSET
-    messages: Sent[list[dict[str, str]] | UnsetType] = UNSET
-    tools: Sent[dict[str, list[dict[str, Any]]] | UnsetType] = UNSET
 
 
 class ExportRequest(SessionOrProjectRequest, frozen=True, kw_only=True):
@@ -119,19 +114,15 @@ class ReportedReply(Struct, frozen=True):
     unknown: list[ItemName]
 
 
-class RequestMethods:
+class RequestMethods(EngineMethods):
     """The methods over one engine."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._deliveries = engine.deliveries
 
     @method("ListRequests", policy="session", access="read")
     async def list_requests(self, request: ListRequestsRequest) -> RequestsReply:
         """List the requests of a session, the latest first. With `before`, the id of a request, only older
         requests are listed. `items`, `considered`, `degraded` and `referred` are numbers."""
         session_id = request.session_id
-        requests = await self._deliveries.requests(session_id, request.limit, request.before)
+        requests = await self._engine.deliveries.requests(session_id, request.limit, request.before)
         if not requests and not request.before and not await self._is_session(session_id):
             raise _no_session(session_id)
         return RequestsReply(convert(requests, list[RequestSummaryReply], from_attributes=True))
@@ -139,7 +130,7 @@ class RequestMethods:
     @method("GetRequest", policy="session", access="read")
     async def get_request(self, request: GetRequestRequest) -> RequestReply:
         """Return a recorded request, with `content` also the texts that were sent; below."""
-        found = await self._deliveries.request(request.session_id, request.request_id)
+        found = await self._engine.deliveries.request(request.session_id, request.request_id)
         if request.content and found.sent is not None and found.sent.characters > ANSWER_CHARACTERS:
             # Refused before it is packed, which would block the event loop for some 20 ms.
             raise TooLarge(
@@ -165,7 +156,7 @@ class RequestMethods:
             limit=request.limit,
             content=request.content,
         )
-        page = await self._deliveries.export(query)
+        page = await self._engine.deliveries.export(query)
         if session_id is not None and not page.requests and not await self._is_session(session_id):
             raise _no_session(session_id)
         found = [_request_reply(logged, content=request.content) for logged in page.requests]
@@ -177,8 +168,8 @@ class RequestMethods:
         `unknown` are items in `used: [{type, name, server_name?}]` that were not in the request."""
         used = [item.key("used.") for item in request.used]
         session_id, request_id = request.session_id, request.request_id
-        reported = await self._deliveries.report(session_id, request_id, request.reply, used)
-        record = (await self._deliveries.request(session_id, request_id)).record
+        reported = await self._engine.deliveries.report(session_id, request_id, request.reply, used)
+        record = (await self._engine.deliveries.request(session_id, request_id)).record
         paths = dict.fromkeys(part.path for part in record.slices if part.path and part.path in request.reply)
         self._engine.timeline.named(session_id, paths)
         return ReportedReply(

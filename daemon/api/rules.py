@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import os
 import time
-from datetime import date
 from typing import Annotated, Any, Literal, get_args
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from ..config.item_selection import ItemSelection, parse_selection
 from ..context.item_plans import profiles_for
-from ..core.errors import InvalidRequest, NotFound
+from ..core.errors import NotFound
 from ..core.parameters import LIST_MAX, NonEmpty
+from ..core.times import bound_in
 from ..engine.engine import EngineMethods
 from ..rules.agent_items import AgentItems
 from ..rules.approvals import ServerFileState, ServerState
@@ -337,13 +337,11 @@ class ItemMethods(EngineMethods):
     async def item_usage(self, request: ItemUsageRequest) -> ItemUsageReply:
         """Return how often items were sent and referred to, and the resulting suggestions; `since` is a
         day."""
-        since = request.since
-        if since:
-            _check_day(since)
+        bound_in(request.since[:10], "since", None)  # it must be a day
         project = await self._engine.projects.at(request.cwd)
         known = await self._engine.items.refresh(project)
         modes = {key: item.include for key, item in known.by_key.items()}
-        usage = await self._engine.deliveries.item_usage(project.root, modes, since)
+        usage = await self._engine.deliveries.item_usage(project.root, modes, request.since)
         return ItemUsageReply(
             [
                 reply_of(ItemUsage, item, **_name(item.key), include=modes.get(item.key))
@@ -463,10 +461,3 @@ def _server(state: ServerState, file: ServerFile) -> ServerReply:
         tools_left_out=tools.left_out if tools else 0,
         remark=remark_on(server, file) or UNSET,
     )
-
-
-def _check_day(since: str) -> None:
-    try:
-        date.fromisoformat(since[:10])
-    except ValueError as error:
-        raise InvalidRequest(f"since must be a day such as 2026-01-31, not {since!r:.60}", "since") from error

@@ -8,7 +8,6 @@ from __future__ import annotations
 import difflib
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -16,6 +15,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from ..context.requests import Freshness
 from ..core.errors import InvalidRequest
 from ..core.parameters import NonEmpty, Texts
+from ..core.times import bound_in
 from ..engine.engine import EngineMethods
 from ..languages.shared.language import LANGUAGES
 from ..project.roots import relative_path
@@ -246,7 +246,7 @@ def _filter(project: Project, request: QueryRequest) -> Filter:
         languages=frozenset(languages),
         kinds=frozenset(kinds),
         symbol=request.symbol or "",
-        changed_ns=_nanoseconds(request.changed_since, "changed_since"),
+        changed_ns=bound_in(request.changed_since or "", "changed_since", 0) * 1_000_000,
     )
 
 
@@ -264,18 +264,3 @@ def _check_kinds(project: Project, kinds: Sequence[str]) -> None:
             f" {', '.join(kinds_in(project.tree))}",
             "kinds",
         )
-
-
-def _nanoseconds(written: str | None, field: str) -> int:
-    """Return an ISO 8601 time in nanoseconds since the epoch, 0 for none. Without a zone it is UTC."""
-    if not written:
-        return 0
-    try:
-        moment = datetime.fromisoformat(written)
-    except ValueError as error:
-        raise InvalidRequest(
-            f"{field} must be a time such as 2026-01-31T12:00:00Z: {error}", field
-        ) from error
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return int(moment.timestamp() * 1_000_000_000)

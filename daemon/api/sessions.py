@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType
 
 from ..core.parameters import NonEmpty, Texts
-from ..engine.engine import Engine
+from ..engine.engine import EngineMethods
 from ..rules.items import ItemKey, ItemType, item_key
 from ..sessions.context_sets import SetMode, name_warnings
 from ..sessions.service import SessionChange
@@ -151,39 +151,33 @@ class RelevantContextReply(Struct, frozen=True):
     warnings: Said[list[str] | UnsetType] = UNSET
 
 
-class SessionMethods:
+class SessionMethods(EngineMethods):
     """The methods over one engine."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._sessions = engine.sessions
 
     @method("CreateSession", policy="project", access="add")
     async def create(self, request: CreateSessionRequest) -> SessionReply:
         """Begin a session; it keeps the `agent_name`."""
         project = await self._engine.projects.at(request.cwd)
-        session = await self._sessions.create(
+        session = await self._engine.begin_session(
             project,
             request.session_id,
             name=request.name,
             agent_name=request.agent_name,
             selection=request.selection,
         )
-        self._engine.item_search.warm(project.root, project.instructions.items.items)
-        self._engine.context_log.forget_window(session.id)
         return session_reply(session)
 
     @method("GetSession", policy="session", access="read")
     async def get(self, request: SessionRequest) -> SessionReply:
         """Return a session."""
-        return session_reply(await self._sessions.get(request.session_id))
+        return session_reply(await self._engine.sessions.get(request.session_id))
 
     @method("ListSessions", policy="list", access="read")
     async def list_sessions(self, request: ListSessionsRequest) -> SessionsReply:
         """List sessions, the most recently active first, without their content: `items` and `context_items`
         are numbers. `warnings` are about files that can't be read."""
         root = None if request.cwd is None else await self._engine.projects.root_of(request.cwd)
-        found = await self._sessions.list(root)
+        found = await self._engine.sessions.list(root)
         sessions = [reply_of(SessionSummaryReply, session) for session in found.sessions]
         return SessionsReply(sessions, list(found.warnings))
 
@@ -203,7 +197,7 @@ class SessionMethods:
             context=None if context is None else {name: items or () for name, items in context.items()},
             sets=tuple((part.set_name, part.items, mode) for part, mode in given if part is not None),
         )
-        session, outcomes = await self._sessions.update(request.session_id, change)
+        session, outcomes = await self._engine.sessions.update(request.session_id, change)
         warnings = dict.fromkeys(warning for outcome in outcomes for warning in outcome.warnings)
         return session_reply(session, list(warnings))
 
@@ -211,7 +205,7 @@ class SessionMethods:
     async def resume(self, request: ResumeRequest) -> ResumeReply:
         """Resume a session; it gets the `always` items added in the meantime. With `keeps_window` the agent
         still has what it was sent before, so that `delta` goes on from there."""
-        session, resume = await self._sessions.resume(request.session_id)
+        session, resume = await self._engine.sessions.resume(request.session_id)
         if not request.keeps_window:
             self._engine.context_log.forget_window(session.id)
         return ResumeReply(session.id, resume.text, _sets(resume.context), list(resume.missing_files))
@@ -219,7 +213,7 @@ class SessionMethods:
     @method("EndSession", policy="session", access="own")
     async def end(self, request: SessionRequest) -> EndReply:
         """End a session; it is kept and can be resumed."""
-        session = await self._sessions.end(request.session_id)
+        session = await self._engine.sessions.end(request.session_id)
         return EndReply(session.id, session.ended)
 
     @method("AddSessionItem", policy="session", access="own")
@@ -227,18 +221,19 @@ class SessionMethods:
         """Add an item to a session by hand."""
         if await self._hides(request):
             raise unknown_item(request.key)
-        return _item_reply(*await self._sessions.add_item(request.session_id, request.key))
+        return _item_reply(*await self._engine.sessions.add_item(request.session_id, request.key))
 
     @method("RemoveSessionItem", policy="session", access="own")
     async def remove_item(self, request: SessionItemRequest) -> SessionItemReply:
         """Take an item out of a session by hand."""
         if await self._hides(request):
-            return _item_reply(await self._sessions.get(request.session_id), item_is_not_there(request.key))
-        return _item_reply(*await self._sessions.remove_item(request.session_id, request.key))
+            session = await self._engine.sessions.get(request.session_id)
+            return _item_reply(session, item_is_not_there(request.key))
+        return _item_reply(*await self._engine.sessions.remove_item(request.session_id, request.key))
 
     async def _hides(self, request: SessionItemRequest) -> bool:
         """Whether an item is hidden from the agent, for whom it doesn't exist."""
-        state, key = await self._sessions.find(request.session_id), request.key
+        state, key = await self._engine.sessions.find(request.session_id), request.key
         if state.session is None:
             return False
         root = state.session.project_root
@@ -252,13 +247,13 @@ class SessionMethods:
     async def set_context(self, request: SetContextRequest) -> SetContextReply:
         """Set a context set of a session, or with `merge` add to it."""
         change = SessionChange(sets=((request.set_name, request.items, request.mode),))
-        _, outcomes = await self._sessions.update(request.session_id, change)
+        _, outcomes = await self._engine.sessions.update(request.session_id, change)
         return reply_of(SetContextReply, outcomes[0])
 
     @method("GetRelevantContext", policy="session", access="read")
     async def get_context(self, request: GetRelevantContextRequest) -> RelevantContextReply:
         """Return the context sets of a session; with a `set_name` that one alone, and its `items`."""
-        session = await self._sessions.get(request.session_id)
+        session = await self._engine.sessions.get(request.session_id)
         name = request.set_name
         if name is None:
             return RelevantContextReply(_sets(session.context))

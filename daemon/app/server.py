@@ -12,7 +12,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -42,7 +42,6 @@ from ..core.system import System, disk_problem, share_heaps
 from ..core.times import timestamp_of
 from ..engine.engine import Engine
 from ..sessions.former_stores import move_former
-from ..sessions.scope import Scope
 from .faces import FacesStarter
 
 MIGRATIONS: Mapping[int, Migration | None] = {1: None, 2: move_former}
@@ -71,6 +70,9 @@ FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 HTTP_BACKLOG = 128
 """Connections that wait while the faces process starts."""
+
+RESTARTED = "FOVEAL_RESTARTED"
+"""The variable that tells a daemon which begins anew why it does."""
 
 LAST_CONFIG = "config.last.toml"
 FOLDERS = ("projects", "sessions", "embeddings", "tools")
@@ -128,6 +130,7 @@ def prepare(socket_path: str | None, environ: Mapping[str, str], *, log_to_file:
         (*filter(None, [problem]), *loaded.warnings),
         log_to_file,
         socket_is_ours=socket == paths.default_socket(environ),
+        mended=tuple(filter(None, [environ.get(RESTARTED)])),
     )
 
 
@@ -135,25 +138,18 @@ def serve(startup: Startup) -> None:
     """Run a daemon until it is asked to stop. Raises `StateError` or `SocketInUse` if one is running
     already.
 
-    The daemon restarts in the same process if its state folder is removed, and reports that in Status. It
-    also restarts if the disk was full when it opened its files, as soon as there is space again.
+    The daemon begins anew in the same process if its state folder is removed, and reports that in Status. So
+    it does if the disk was full when it opened its files, as soon as there is space again.
     """
     os.umask(0o077)  # new files of this process and its children are readable by the user alone
-    restart = _serve(startup, ())
-    while restart is not None:
-        paths.private_folder(startup.environment.state_dir)
-        restart = _serve(replace(startup, mended=restart.mended), restart.scopes)
+    said = _serve(startup)
+    if said is not None:
+        environ = {**os.environ, RESTARTED: said}
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environ)  # noqa: S606 - itself
 
 
-class Restart(Struct, frozen=True):
-    """State that a restarting daemon takes over: its scopes, and messages for Status."""
-
-    scopes: Sequence[Scope]
-    mended: tuple[str, ...]
-
-
-def _serve(startup: Startup, scopes: Sequence[Scope]) -> Restart | None:
-    """Run a daemon with these scopes. Returns None if it was asked to stop."""
+def _serve(startup: Startup) -> str | None:
+    """Run a daemon. Returns None if it was asked to stop, else why it has to begin anew, or ""."""
     state = startup.environment.state_dir
     system = System()
     mended = [*startup.mended, clear_file(paths.log_file(state), system)]
@@ -179,7 +175,7 @@ def _serve(startup: Startup, scopes: Sequence[Scope]) -> Restart | None:
         unwritten = _write_info(startup, http_path)
         for warning in filter(None, (*startup.mended, *startup.config_warnings, unwritten)):
             log.warning("%s", warning)
-        return _run(startup, lock, own, http, scopes)
+        return _run(startup, lock, own, http)
 
 
 class _Bound:
@@ -211,17 +207,14 @@ class _Bound:
 class Daemon:
     """A running daemon: `run` serves until `stop` is called."""
 
-    def __init__(
-        self, startup: Startup, lock: StateLock, own: _Bound, http: _Bound, scopes: Sequence[Scope] = ()
-    ) -> None:
+    def __init__(self, startup: Startup, lock: StateLock, own: _Bound, http: _Bound) -> None:
         self._startup = startup
         self._lock = lock
         self._own = own
         self._http = http
-        self._scopes = scopes
         self._stopping = asyncio.Event()
-        self._restart_messages: tuple[str, ...] | None = None
-        """Messages for Status on why the daemon restarts, None unless it does."""
+        self._restarts: str | None = None
+        """Why the daemon begins anew, for Status; None unless it does."""
         self._started_full = False
         self._engine = Engine(startup.environment, startup.config, System())
         self._engine.warnings = startup.mended
@@ -235,7 +228,7 @@ class Daemon:
         """Ask the daemon to shut down; further calls have no effect."""
         self._stopping.set()
 
-    async def run(self) -> Restart | None:
+    async def run(self) -> str | None:
         """Serve, then shut down within the configured deadline; returns what `_serve` does."""
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
@@ -245,9 +238,7 @@ class Daemon:
             await self._serve()
         finally:
             _hold_signals()  # the loop drops its handlers now, but sockets and files are still to be removed
-        if self._restart_messages is None:
-            return None
-        return Restart(self._engine.scopes.of_project(None), self._restart_messages)
+        return self._restarts
 
     async def _serve(self) -> None:
         deadline_s = self._startup.config.daemon.shutdown_deadline_ms / 1000
@@ -258,7 +249,6 @@ class Daemon:
             if problem := await self._dashboard.access.load():
                 self._engine.warnings = (*self._engine.warnings, problem)
                 log.warning("%s", problem)
-            self._engine.scopes.take_over(self._scopes)
             self._started_full = bool(disk_problem(self._startup.environment.state_dir, System()))
             limits = Limits(connections=connection_limit())
             async with Server(self._handlers.handle, to_error, _log_error, limits=limits) as server:
@@ -284,33 +274,27 @@ class Daemon:
         self._dashboard.close()
         log.info("stopped")
 
-    def _restart(self, *messages: str) -> None:
-        self._restart_messages = messages
+    def _restart(self, why: str = "") -> None:
+        self._restarts = why
         self.stop()
 
     async def _check_paths(self, server: Server) -> None:
         """Rebind sockets whose paths were removed, and restart if the state folder was removed."""
         state = self._startup.environment.state_dir
-        bind_error = logged = ""
+        bind_error = ""
         while True:
             await asyncio.sleep(CHECK_S)
             if not self._lock.lies_at(paths.lock_file(state)):
                 self._restart(
                     f"the state folder {state} was removed at {timestamp_of(System().now())} while the "
-                    "daemon ran, and made anew: sessions, decisions and records of requests that lay in it "
-                    "are lost, indexes and embeddings are built anew; see: foveal doctor"
+                    "daemon ran, and made anew: scopes, sessions, decisions and requests that lay in "
+                    "it are lost, indexes and embeddings are built anew; see: foveal doctor"
                 )
                 return
             if self._started_full and not disk_problem(state, System()):
                 log.warning("there is space on the disk again: the daemon restarts, to open its files")
                 self._restart()
                 return
-            unwritten = ""
-            if path_mark(paths.daemon_file(state)) is None:
-                unwritten = _write_info(self._startup, self._http.path)
-            if unwritten and unwritten != logged:
-                log.warning("%s", unwritten)
-            logged = unwritten
             try:
                 if not self._own.is_there:
                     self._own.bind_again()  # the server closes the former socket
@@ -372,9 +356,7 @@ def _bind(path: str, stack: contextlib.ExitStack) -> _Bound:
     return bound
 
 
-def _run(
-    startup: Startup, lock: StateLock, own: _Bound, http: _Bound, scopes: Sequence[Scope]
-) -> Restart | None:
+def _run(startup: Startup, lock: StateLock, own: _Bound, http: _Bound) -> str | None:
     import uvloop  # imported here, since it takes 170 ms
 
     raise_file_limit()
@@ -382,13 +364,11 @@ def _run(
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     gc.set_threshold(GC_THRESHOLD, 20, 50)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(_main(startup, lock, own, http, scopes))
+        return runner.run(_main(startup, lock, own, http))
 
 
-async def _main(
-    startup: Startup, lock: StateLock, own: _Bound, http: _Bound, scopes: Sequence[Scope]
-) -> Restart | None:
-    return await Daemon(startup, lock, own, http, scopes).run()
+async def _main(startup: Startup, lock: StateLock, own: _Bound, http: _Bound) -> str | None:
+    return await Daemon(startup, lock, own, http).run()
 
 
 async def _first(started: asyncio.Event, engine: asyncio.Task[None]) -> None:

@@ -29,7 +29,6 @@ from ..embedding.vector_file import check_vector_file
 from ..index.lexical_files import check_files, read_listing
 from ..index.lexical_reader import check_format
 from ..index.store import check_index
-from ..memory.experience import BadField
 from ..memory.lines import LINE_VERSION, lines_from, read_line
 from ..privacy import trust
 from ..privacy.trust import TrustStore
@@ -105,7 +104,7 @@ def _below(state: str, folder: str, system: System) -> Iterator[Finding]:
     for entry in found:
         name = os.path.join(folder, entry.name)
         if MARK in entry.name:
-            yield Finding(name, "aside", _said_of_aside(state, name, system))
+            yield Finding(name, "aside", "was set aside earlier; remove it when nothing in it is missed")
         elif fnmatchcase(name, "backups/*"):
             continue
         elif _is_temporary(name):
@@ -119,23 +118,6 @@ def _below(state: str, folder: str, system: System) -> Iterator[Finding]:
             yield Finding(name, "damaged", "is not a folder")
         else:
             yield Finding(name, "unknown", "is no file of this version")
-
-
-def _said_of_aside(state: str, name: str, system: System) -> str:
-    """Return what is told of a quarantined file: earlier versions also set whole files aside."""
-    former = name.partition(MARK)[0]
-    kind = _kind_of(former)
-    damaged = "was set aside earlier; remove it when nothing in it is missed"
-    if kind is None or kind.layout is None or kind.derived:
-        return damaged
-    try:
-        kind.check(os.path.join(state, name), system)
-    except Exception:  # noqa: BLE001 - whatever it raises, it is damaged
-        return damaged
-    return (
-        "was set aside earlier, but can be read; to take it back: stop the daemon with foveal down, "
-        f"and rename it to {os.path.basename(former)}"
-    )
 
 
 def _checked(state: str, name: str, kind: _Kind, system: System) -> Finding:
@@ -201,7 +183,7 @@ def _check_pool(path: str, system: System) -> None:
         for line in lines_from(descriptor, 0):
             try:
                 read_line(line)
-            except BadField:
+            except InvalidRequest:
                 bad += 1
     finally:
         os.close(descriptor)

@@ -283,8 +283,8 @@ def _outcome(chosen: Chosen) -> str:
         notes.append(f"failed: {error}" if error else "failed")
     elif experience.outcome == "reverted":
         notes.append("reverted")
-    if chosen.staleness.reason:
-        notes.append(f"may not hold any more: {render.inline(chosen.staleness.reason)}")
+    if chosen.staleness:
+        notes.append(f"may not hold any more: {render.inline(chosen.staleness)}")
     if chosen.folded:
         notes.append(f"{chosen.folded} more like it")
     return f" ({'; '.join(notes)})" if notes else ""

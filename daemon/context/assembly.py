@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, to_builtins
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from ..compression.model_compressor import LaterCompressor, Wanted
@@ -37,7 +37,6 @@ from .dependency_slices import (
     SIBLING_VALUE,
     SIBLINGS_PLACE,
     dependencies,
-    dependencies_of_size,
     importers,
     outline_slices,
     siblings,
@@ -46,18 +45,9 @@ from .focus_nodes import focus_nodes, focus_slices, paths_called_for
 from .hit_slices import found_definitions, hit_slices, needed_slices
 from .misses import limit_of, near_misses
 from .prompts import PromptTemplates, PromptValues
-from .reply import conversation_of, fit, reply_of, without_held
+from .reply import fit, reply_of, sent_of, without_held
 from .selection import Form, GrowForm, Selection, Slice, SliceType, fixed
-from .sent_content import (
-    NOTHING_HELD,
-    STANDING,
-    ConversationContent,
-    Held,
-    held_of,
-    holds,
-    holds_whole,
-    sent_lines,
-)
+from .sent_content import STANDING, ConversationContent, Held, Unsent, held_of, holds_whole
 
 
 def build(gathered: GatheredSources) -> Built:
@@ -80,7 +70,6 @@ def _built(gathered: GatheredSources, reader: Reader | None) -> Built:
     asked_for = {node.path for node in nodes}
     imported = dependencies(state, nodes)
     found = found_definitions(state, nodes)
-    imported = dependencies_of_size(state, imported)
     focus = {node.path for node in nodes} | {match.path for _, match in found}
     importing = importers(state, nodes, focus | set(imported))
     beside = siblings(state, nodes, focus | {*imported, *importing})
@@ -105,53 +94,25 @@ def _built(gathered: GatheredSources, reader: Reader | None) -> Built:
     if state.request.news:
         slices = list(news_in(slices, gathered.resident, gathered.need))
     project = os.path.basename(state.snapshot.tree.root)
-    selection, context = fit(slices, state.request, project, state.counter)
-    sent = _Sent(selection)
+    whole, context = fit(slices, state.request, project, state.counter)
+    selection, unsent = whole, Unsent(whole.chosen)
     if gathered.resident is not None:
         selection, context, unsent = without_held(
-            selection, gathered.resident, state.lines_of, state.request, project, state.counter
+            whole, gathered.resident, state.request, project, state.counter
         )
-        sent = replace(sent, named=unsent.named, held_before=unsent.held, resident=gathered.resident)
-    if state.request.news and not has_news(selection.chosen, sent.held_before):
+    if state.request.news and not has_news(selection.chosen, unsent.held):
         # If the conversation already holds everything, it needs no hint where to look.
         context = "" if selection.chosen or gathered.need is None else gathered.need.hint
-        selection = replace(selection, chosen=(), costs={})
-        sent = _Sent(selection)
-    return _record(state, items, selection, context, sent, _Considered(offered, slices), gate)
-
-
-class _Considered(Struct, frozen=True):
-    """All slices, and those of them that might be sent."""
-
-    offered: Sequence[Slice]
-    slices: Sequence[Slice]
-
-
-class _Sent(Struct, frozen=True):
-    """The selection before content that the conversation already holds was removed from it.
-
-    `named` are the ids of slices that are only named for that reason, `held_before` those of all held ones.
-    """
-
-    whole: Selection
-    named: frozenset[str] = frozenset()
-    held_before: frozenset[str] = frozenset()
-    resident: ConversationContent = NOTHING_HELD
-
-    def held(self, costs: Mapping[str, int]) -> tuple[tuple[str, Held], ...]:
-        """Return the slices that the conversation newly holds."""
-        return tuple(
-            held_of(candidate, form, costs[candidate.id])
-            for candidate, form in self.whole.chosen
-            if not holds(self.resident, candidate, form)
-        )
-
-    def saved(self, costs: Mapping[str, int]) -> int:
-        """Return the tokens saved by not sending held content again; `costs` are the tokens sent."""
-        return sum(
-            max(self.whole.costs[candidate.id].tokens - costs[candidate.id], 0)
-            for candidate, _ in self.whole.chosen
-        )
+        selection = whole = replace(selection, chosen=(), costs={})
+        unsent = Unsent(())
+    built = _record(state, items, selection, context, unsent, whole, gate)
+    tools = [item for item in items if item.item.type == "tool" and item not in built.items]
+    misses = near_misses(state, offered, slices, selection, tools, built.reply)
+    return replace(
+        built,
+        memory_bytes=built.memory_bytes + 600 * len(misses),
+        near=tuple(map(gate.of_record, to_builtins(misses))),
+    )
 
 
 def _record(
@@ -159,12 +120,13 @@ def _record(
     planned: Sequence[PlannedItem],
     selection: Selection,
     context: str,
-    sent: _Sent,
-    considered: _Considered,
+    unsent: Unsent,
+    whole: Selection,
     gate: SecretGate,
 ) -> Built:
-    """Make the reply and the record of a selection. All their texts pass the gate; those of the slices have,
-    and a prompt goes back to its sender unchanged."""
+    """Make the reply and the record of a selection; `whole` is the selection before content that the
+    conversation holds was removed. All their texts pass the gate; those of the slices have, and a prompt goes
+    back to its sender unchanged."""
     request = state.request
     fitting = {candidate.id for candidate, _ in selection.chosen} | _fitting_tools(state, planned)
     items = tuple(item for item in planned if item.slice_id in fitting)
@@ -172,10 +134,10 @@ def _record(
     named = [(item, item.slice_id in fitting) for item in planned]
     named = [(item, fits) for item, fits in named if fits or item.score is None]
     missed = (item for item in planned if item.score is not None and item.slice_id not in fitting)
-    conversation = None
+    sent = None
     if request.format in {"prompts", "messages"} or (request.prompt and state.scope.session_id):
         prompts = partial(_prompts, state)
-        conversation = conversation_of(prompts, request, selection.chosen, context, items, sent.named)
+        sent = sent_of(prompts, request, selection.chosen, context, items, unsent.named)
     reply = reply_of(
         state.scope.id,
         request,
@@ -184,7 +146,7 @@ def _record(
         named,
         state.gaps,
         tuple(dict.fromkeys(state.degraded)),
-        conversation,
+        sent,
         state.counter,
     )
     if masked := context.count(MASK):
@@ -195,29 +157,23 @@ def _record(
     }
     named_paths = {candidate.path for candidate, _ in selection.chosen} | copies | state.left_out
     shown = tuple(shown for path, shown in sorted(state.files.shown.items()) if path in named_paths)
-    lines = sent_lines(sent.whole.chosen, state.lines_of) if state.scope.session_id else ()
-    tools = [item for item in planned if item.item.type == "tool" and item.slice_id not in fitting]
-    misses = near_misses(state, considered.offered, considered.slices, selection, tools, reply)
-    memory = sum(150 + 8 * len(hashes) for _, _, hashes in lines) + 600 * len(misses)
-    memory += 2 * len(context) + 400 * len(selection.chosen) + 300 * len(shown) + 200 * len(items)
+    memory = 3 * len(context) + 400 * len(selection.chosen) + 300 * len(shown) + 200 * len(items)
     return Built(
         gate.of_record(reply, but=("context", "system_prompt", "user_prompt")),
         shown,
         tuple(state.files.stale),
-        memory + (conversation.memory_bytes if conversation else 0),
+        memory + (sent.characters if sent else 0),
         state.files.lasting,
         items,
         (
             *state.plan.left_out,
             *(LeftOutItem(missed_item.item, missed_item.score or 0.0, "budget") for missed_item in missed),
         ),
-        conversation,
+        sent,
         bool(state.gathered.unfinished),
-        *_figures(selection, reply, sent),
+        *_figures(selection, reply, whole, unsent),
         _compressible(state, selection),
-        held_lines=lines,
         limit=limit_of(request, selection, reply, late=bool(state.gathered.unfinished)),
-        near=tuple(map(gate.of_record, to_builtins(misses))),
     )
 
 
@@ -266,7 +222,7 @@ def _prompts(state: BuildState, context: str) -> tuple[str, str]:
 
 
 def _figures(
-    selection: Selection, reply: Mapping[str, Any], sent: _Sent
+    selection: Selection, reply: Mapping[str, Any], whole: Selection, unsent: Unsent
 ) -> tuple[tuple[tuple[str, Held], ...], int, int, dict[str, int]]:
     """Return the newly held slices, and tokens: saved, before compression, and by type of slice."""
     costs = {identifier: cost.tokens for identifier, cost in selection.costs.items()}
@@ -274,8 +230,12 @@ def _figures(
     for item in reply["slices"]:
         by_type[item["type"]] = by_type.get(item["type"], 0) + item["tokens"]
     return (
-        sent.held(costs),
-        sent.saved(costs),
+        tuple(
+            held_of(candidate, form, costs[candidate.id])
+            for candidate, form in whole.chosen
+            if candidate.id not in unsent.held
+        ),
+        sum(max(whole.costs[piece.id].tokens - costs[piece.id], 0) for piece, _ in whole.chosen),
         sum(item["tokens_before"] for item in reply["slices"]),
         by_type,
     )

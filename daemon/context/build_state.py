@@ -10,7 +10,7 @@ from ..compression.compress import Compress, compress
 from ..config.settings import WeightsConfig
 from ..index.store import Reader
 from ..languages.shared.language import fence_tag, language_of
-from ..project.content import Content, split_lines
+from ..project.content import Content
 from ..project.metadata import ProjectMetadata
 from ..rules.instruction_places import RuleFiles, rule_files
 from ..rules.items import ItemPlan, plan_without_session
@@ -95,15 +95,7 @@ class BuildState(Struct):
     left_out: set[str] = field(default_factory=set)
     passed: list[tuple[str, FoundDefinition]] = field(default_factory=list)
     least: float = 0.0
-    file_lines: dict[str, Sequence[str]] = field(default_factory=dict)
     sources: dict[str, FileSource] = field(default_factory=dict)
-
-    def lines_of(self, path: str) -> Sequence[str]:
-        """Return the lines of a file as read for this build; none if it can't be read."""
-        known = self.file_lines.get(path)
-        if known is None:
-            known = self.file_lines[path] = split_lines(self.files.read(path).text)
-        return known
 
     def source(self, path: str, content: Content) -> FileSource:
         """Return a file's content with its definitions, which are unknown for an unsaved buffer."""

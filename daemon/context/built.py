@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any, Literal
 
 from msgspec import Struct, field
 
+from ...ipc.protocol import pack_fields
 from ..compression.model_compressor import Wanted
-from ..project.content import Shown
+from ..core.sized_cache import SizedCache
+from ..core.system import System, is_stamp_of
+from ..project.content import Shown, digest_of
 from ..rules.items import LeftOutItem, PlannedItem
-from .reply import Conversation
-from .sent_content import Held, SentLines
+from ..sessions.request_record import Sent
+from .sent_content import Held
 
 Limit = Literal["", "max_tokens", "max_bytes", "deadline_ms"]
 
 
-class Built(Struct, frozen=True):
+class Built(Struct, frozen=True, dict=True):
     """A rendered context with its record.
 
     - `stale`: paths of files that are newer than the index; the context was built without their definitions.
     - `shown`: the stamps of the shown files, which tell whether the context is still valid (see `all_hold`).
     - `lasting`: whether these stamps are sufficient; False if a file or the index could not be read.
     - `items`, `left_out`: the items in the context, and those that were considered and left out.
-    - `conversation`: the texts for prompts, messages and request records, if any are needed.
+    - `sent`: the texts for prompts, messages and request records, if any are needed.
     - `unfinished`: whether a source ran out of time.
     """
 
@@ -34,7 +38,7 @@ class Built(Struct, frozen=True):
     lasting: bool = True
     items: tuple[PlannedItem, ...] = ()
     left_out: tuple[LeftOutItem, ...] = ()
-    conversation: Conversation | None = None
+    sent: Sent | None = None
     unfinished: bool = False
     held: tuple[tuple[str, Held], ...] = ()
     """The slices that the conversation holds after this context is sent and did not hold before."""
@@ -47,9 +51,43 @@ class Built(Struct, frozen=True):
     """The id under which it is logged; "" until it is assigned."""
     generation: int = 0
     """The generation of the tree that it was built from."""
-    held_lines: tuple[SentLines, ...] = ()
-    """The lines of files that the conversation holds after this context is sent."""
     limit: Limit = ""
     """The limit that kept content out or shortened it."""
     near: tuple[Mapping[str, Any], ...] = ()
     """The near misses as the wire has them (`NearMiss`)."""
+
+    @cached_property
+    def packed(self) -> bytes:
+        """The packed fields of the reply, which every reply from the cache begins with."""
+        return pack_fields(self.reply)
+
+
+class ContextReply(dict[str, Any]):
+    """A reply that begins with the fields of a built context, which are packed once."""
+
+    __slots__ = ("built",)
+    built: Built
+
+
+BYTES_MAX = 16 << 20
+"""Maximum estimated bytes of all cached contexts: some 200, most of which are never requested again."""
+
+BuiltContexts = SizedCache[tuple[str, bytes], tuple[tuple[object, ...], Built]]
+"""The cached contexts by scope and request, each with the validity key that it was built from. A repeated
+request costs a look-up and a stat of each shown file."""
+
+
+def all_hold(shown: Iterable[Shown], system: System) -> bool:
+    """Whether all shown files are unchanged. One plain loop, since each cached reply waits for it."""
+    try:
+        for shown_file in shown:
+            if not is_stamp_of(shown_file.stamp, system.stat(shown_file.path)):
+                return False
+            if (
+                shown_file.racy
+                and digest_of(system.read(shown_file.path, shown_file.length)[0]) != shown_file.digest
+            ):
+                return False
+    except OSError:
+        return False
+    return True

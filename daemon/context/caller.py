@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -19,9 +17,6 @@ from .item_plans import selection_of
 from .requests import ContextRequest, Freshness
 from .sent_content import ConversationContent
 
-CALLERS_MAX = 200
-"""Maximum number of cached callers, each of which holds its session."""
-
 
 class Caller(Struct, frozen=True):
     """Who asks for a context: the session as it was when the request came, and the agent's policy.
@@ -32,7 +27,7 @@ class Caller(Struct, frozen=True):
     """
 
     session: Session | None = None
-    key: str = ""
+    key: tuple[object, ...] = ()
     selection: ItemSelection = field(default_factory=ItemSelection)
     problem: str = ""
     policy: Policy = NO_POLICY
@@ -67,36 +62,26 @@ class ContextJob(Struct, frozen=True):
         return not sees_all_of(self.caller.policy, self.project.config, owner)
 
 
-class Callers:
-    """A cache of callers, one for each state of a session. On the event loop only."""
+def caller_of(project: Project, scope: Scope, request: ContextRequest, state: SessionState) -> Caller:
+    """Return the caller of a request with its session and policy.
 
-    def __init__(self) -> None:
-        self._callers: dict[str, Caller] = {}
-
-    def of(self, project: Project, scope: Scope, request: ContextRequest, state: SessionState) -> Caller:
-        """Return the caller of a request with its session and policy.
-
-        Raises `InvalidRequest` for a session of another project, and `PermissionDenied` for an agent without
-        access.
-        """
-        session = state.session
-        policy = policy_for(project.config, Agent(request.agent_name, request.agent_type), scope, state)
-        if session is None:
-            return Caller(problem=state.problem, policy=policy)
-        if session.project_root != project.root:
-            raise InvalidRequest(
-                f"the session {session.id} belongs to {session.project_root}, not to {project.root}: create"
-                " one for this project, or leave out session_id",
-                "session_id",
-            )
-        check_owner(policy, project.config, session, scope.agent_id)
-        caller = self._callers.get(session.id)
-        if caller is None or caller.session is not session:
-            if len(self._callers) >= CALLERS_MAX:
-                self._callers.clear()
-            selection, problem = selection_of(session)
-            caller = self._callers[session.id] = Caller(session, _key_of(session), selection, problem)
-        return caller if caller.policy == policy else replace(caller, policy=policy)
+    Raises `InvalidRequest` for a session of another project, and `PermissionDenied` for an agent without
+    access.
+    """
+    session = state.session
+    policy = policy_for(project.config, Agent(request.agent_name, request.agent_type), scope, state)
+    if session is None:
+        return Caller(problem=state.problem, policy=policy)
+    if session.project_root != project.root:
+        raise InvalidRequest(
+            f"the session {session.id} belongs to {session.project_root}, not to {project.root}: create"
+            " one for this project, or leave out session_id",
+            "session_id",
+        )
+    check_owner(policy, project.config, session, scope.agent_id)
+    selection, problem = selection_of(session)
+    key = (session.items, session.removed, session.context.get("files", ()), selection)
+    return Caller(session, key, selection, problem, policy)
 
 
 def check_owner(policy: Policy, config: ProjectConfig, session: Session | None, agent_id: str) -> None:
@@ -114,14 +99,3 @@ def check_owner(policy: Policy, config: ProjectConfig, session: Session | None, 
 def capped(request: ContextRequest, most: int) -> ContextRequest:
     """Return the request limited to `most` tokens, with at most a quarter of them in reserve."""
     return replace(request, max_tokens=most, reserve_tokens=min(request.reserve_tokens, most // 4))
-
-
-def _key_of(session: Session) -> str:
-    """Return the parts of a session that contexts depend on, as JSON: its items, files and selection."""
-    parts = (
-        [[item.key.type, item.key.name, item.key.server_name, item.include] for item in session.items],
-        [[key.type, key.name, key.server_name] for key in session.removed],
-        session.context.get("files", ()),
-        session.selection,
-    )
-    return json.dumps(parts, sort_keys=True)

@@ -20,9 +20,6 @@ from .delivered import described
 from .requests import ContextRequest
 from .sent_content import ContextWindows
 
-LAST_MAX = 1_000
-"""Maximum number of conversations whose last context is remembered."""
-
 
 class ContextLog:
     """Logs each reply to GetContext. On the event loop only; logging takes some tens of microseconds."""
@@ -42,8 +39,6 @@ class ContextLog:
         self._timeline = timeline
         self._metrics = metrics
         self._events = events
-        self._last: dict[tuple[str, str], str] = {}
-        """The last context of each conversation, so that repeating it costs nothing."""
 
     def given(self, job: ContextJob, built: Built, reply: dict[str, Any]) -> dict[str, Any]:
         """Log a delivered context; return the reply with ids and counts of tokens."""
@@ -55,7 +50,7 @@ class ContextLog:
         elapsed_ms = round((time.perf_counter() - job.started) * 1000, 3)
         request_id = ""
         if scope.session_id and not request.preview and self._deliveries.is_open:
-            if request.prompt.strip() and built.conversation is not None:
+            if request.prompt.strip() and built.sent is not None:
                 request_id = reply["request_id"] = new_request_id()
             conversation = scope.session_id, scope.agent_id
             self._timeline.attach(conversation, built.context_id, request_id, request.prompt, agent_name)
@@ -114,19 +109,14 @@ class ContextLog:
         Called after a compaction or a new start of a conversation.
         """
         self.windows.forget(session_id, agent_id)
-        for window in [item for item in self._last if item[0] == session_id and agent_id in {None, item[1]}]:
-            del self._last[window]
 
     def _note_window(
         self, scope: Scope, request: ContextRequest, built: Built, reply: dict[str, Any]
     ) -> None:
         window = (scope.session_id, scope.agent_id)
         resident = self.windows.of(*window)
-        if self._last.get(window) != built.context_id:
-            resident = self.windows.sent(*window, built.held, built.held_lines)
-            if len(self._last) >= LAST_MAX:
-                self._last.clear()
-            self._last[window] = built.context_id
+        if resident.last != built.context_id:  # repeating a context costs nothing
+            resident = self.windows.sent(*window, built.held, built.context_id)
         if request.delta:
             reply["resident_tokens"] = resident.tokens
             reply["saved_tokens"] = built.saved_tokens

@@ -9,18 +9,16 @@ from typing import Any, cast
 from msgspec import Struct, convert, to_builtins
 from msgspec.structs import replace
 
-from ..core.errors import NotFound
 from ..core.times import iso_of
 from ..privacy.policy import Policy
 from ..privacy.secret_gate import gate_of, mask_said
 from ..privacy.secret_values import mask_piece
-from ..rules.items import ItemKey, key_of
+from ..rules.items import key_of
 from ..sessions.context_history import TEXT_FIELDS
 from ..sessions.delivered_context import Access, ContextSummary, DeliveredContext, ShownPlace, StoredContext
 from ..sessions.request_record import (
     ConsideredItem,
     DroppedSlice,
-    ItemPart,
     LeftOut,
     RecordedSlice,
     RequestRecord,
@@ -28,7 +26,6 @@ from ..sessions.request_record import (
     SentMessage,
     UsedItem,
     message_hash,
-    sent,
 )
 from ..sessions.scope import Scope
 from .built import Built
@@ -49,10 +46,7 @@ def described(
     milliseconds since 1970. For threads: masking may take some milliseconds."""
     scope, request = job.scope, job.request
     prompt = mask_said(request.prompt).text
-    if built.conversation is None:
-        said, masked = Sent(built.reply["context"]), 0
-    else:
-        said, masked = masked_sent(sent_of(request, built))
+    said, masked = masked_sent(built.sent or Sent(built.reply["context"]))
     constraints = tuple(mask_piece(text).text for text in scope.constraints)
     inherited = tuple(mask_piece(text).text for text in scope.inherited)
     session = job.caller.session
@@ -89,22 +83,6 @@ def past_context(stored: StoredContext) -> PastContext:
     """Return a stored context with its scope and request."""
     scope, request = convert(stored.scope, Scope), convert(stored.request, ContextRequest)
     return PastContext(scope, request, stored.reply, stored.policy)
-
-
-def sent_of(request: ContextRequest, built: Built) -> Sent:
-    """Return all parts of a reply, with their exact texts."""
-    conversation = built.conversation
-    if conversation is None:
-        raise NotFound("this context was built without its conversation")
-    return Sent(
-        built.reply["context"],
-        conversation.system_prompt,
-        conversation.user_prompt,
-        sent((), history=[SentMessage(message.role, message.content) for message in request.history]).history,
-        tuple(ItemPart(ItemKey("reference", item.name), text) for item, text in conversation.references),
-        tuple(ItemPart(ItemKey("rule", item.name), text) for item, text in conversation.rules),
-        sent(conversation.tools).tools,
-    )
 
 
 def masked_sent(sent: Sent) -> tuple[Sent, int]:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import islice
 
 from ..languages.shared.language import fence_tag, language_of
 from ..project.text_kind import role_of
-from ..project.tree import ResolvedImport
 from .build_state import BuildState, content_key
 from .file_forms import OutlineForms, name_of
 from .focus import FocusNode, package_files
@@ -40,42 +37,25 @@ IMPORTERS_PLACE, SIBLINGS_PLACE = 100_000, 200_000
 def dependencies(state: BuildState, nodes: Sequence[FocusNode]) -> dict[str, str]:
     """Return the files that the focus imports, each with its first importer; missing ones become gaps.
 
-    The number is limited by `context.dependencies_max`; `dependencies_of_size` limits it further.
+    The number is limited by `context.dependencies_max` and by the size of the context.
     """
     found: dict[str, str] = {}
     inside = {node.path for node in nodes}
     for path in dict.fromkeys(node.path for node in nodes if node.role == "focus"):
-        imports = state.files.imports(path)
-        for imported in imports:
+        for imported in state.files.imports(path):
             if imported.missing:
                 state.gaps.append(
                     f"{path}:{imported.imported.line} imports {imported.imported.module}, which doesn't exist"
-                )
-            elif _is_in_no_package(state, path, imported, imports):
-                module, name = imported.imported.module, imported.imported.name
-                state.gaps.append(
-                    f"{path}:{imported.imported.line} imports {name} from {module}, which has no such file"
-                    " or name"
                 )
             elif imported.target:
                 for target in package_files(state.snapshot.tree.layout, imported.target):
                     if target not in inside:
                         found.setdefault(target, path)
-    limit = state.snapshot.config.context.dependencies_max
-    if len(found) > limit:
-        state.gaps.append(
-            f"{len(found) - limit:,} of {len(found):,} imported files are left out: at most {limit}"
-        )
-    return dict(list(found.items())[:limit])
-
-
-def dependencies_of_size(state: BuildState, found: Mapping[str, str]) -> dict[str, str]:
-    """Return the first imported files, as many as a context of this size shows."""
-    wanted = IMPORTS_MIN + state.request.context_tokens // TOKENS_PER_IMPORT
+    most = state.snapshot.config.context.dependencies_max
+    wanted = min(most, IMPORTS_MIN + state.request.context_tokens // TOKENS_PER_IMPORT)
     if len(found) > wanted:
-        state.gaps.append(
-            f"{len(found) - wanted:,} of {len(found):,} imported files are left out for want of room"
-        )
+        why = f": at most {most}" if wanted == most else " for want of room"
+        state.gaps.append(f"{len(found) - wanted:,} of {len(found):,} imported files are left out{why}")
     return dict(list(found.items())[:wanted])
 
 
@@ -134,67 +114,6 @@ def outline_slices(
         piece = _outline(state, path, f"{relation} {name_of(other)}", f"{relation} {other}", weight, position)
         if piece is not None:
             yield piece
-
-
-def _is_in_no_package(
-    state: BuildState, importer: str, imported: ResolvedImport, imports: Iterable[ResolvedImport]
-) -> bool:
-    """Whether a name that Python code imports from a package of the project certainly doesn't exist.
-
-    A package that creates names at run time may have any name; then the answer is False.
-    """
-    name, module = imported.imported.name, imported.imported.module
-    if not name.isidentifier() or imported.target or language_of(importer) != "python":
-        return False
-    whole = [each for each in imports if each.imported.module == module and not each.imported.name]
-    if not whole or not all(each.imported.required for each in whole):
-        return False  # an optional import, as in `try`
-    package = _package(importer, module, whole[0].target)
-    if package is None:
-        return False
-    folder, file = package
-    if file:
-        content = state.files.note(file)
-        state.left_out.add(file)
-        lines = content.text.split("\n")
-        if file == importer:
-            del lines[imported.imported.line - 1]
-        defines_name = re.compile(rf"\b{name}\b|{_MAKES_NAMES}")
-        if content.problem or any(map(defines_name.search, lines)):
-            return False
-    return not _lies_in(state, folder, name)
-
-
-def _package(importer: str, module: str, target: str) -> tuple[str, str] | None:
-    """Return the folder of a module that is a package, and the package's file, "" if it has none."""
-    if target:
-        folder, _, file = target.rpartition("/")
-        return (folder, target) if file in _PACKAGES else None
-    if module.strip("."):
-        return None  # it may be an installed package
-    folder, _, file = importer.rpartition("/")
-    if module == "." and file in _PACKAGES:
-        return folder, importer
-    for _ in module[1:]:
-        if not folder:
-            return None
-        folder = folder.rpartition("/")[0]
-    return folder, ""
-
-
-_PACKAGES = frozenset({"__init__.py", "__init__.pyi"})
-_MAKES_NAMES = (
-    r"import\s*\(?\s*\*|__getattr__|__path__|\b(?:globals|vars|setattr|exec|sys\.modules|lazy\w*)\b"
-)
-
-
-def _lies_in(state: BuildState, folder: str, name: str) -> bool:
-    """Whether a folder has a file or folder of this name with any extension, including ignored ones."""
-    try:
-        with state.snapshot.system.scandir(os.path.join(state.snapshot.tree.root, folder)) as entries:
-            return any(entry.name.partition(".")[0] == name for entry in entries)
-    except OSError:
-        return True
 
 
 def _outline(

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..compression.compress import MARK, Compress, Compressed, compress
 from ..compression.document import kind_of
@@ -22,14 +23,7 @@ HASH_COMMENTS = frozenset(
 """Languages whose comments begin with `#`; in all others they begin with `//`."""
 
 
-class Shortened(Struct, frozen=True):
-    """A text within its limit of characters, and the number of non-blank lines that it leaves out."""
-
-    text: str
-    left_out: int
-
-
-def shorten(source: FileSource, words: Iterable[str], wanted: Collection[str], characters: int) -> Shortened:
+def shorten(source: FileSource, words: Iterable[str], wanted: Collection[str], characters: int) -> Compressed:
     """Show the parts of a file that matter most for the prompt, within a number of characters.
 
     `words` are the words of the prompt, and `wanted` names definitions that the request asks for. Only
@@ -39,13 +33,12 @@ def shorten(source: FileSource, words: Iterable[str], wanted: Collection[str], c
     weights |= dict.fromkeys(sorted(name.rpartition(".")[2] for name in wanted), WANTED_WEIGHT)
     shorter = compress if source.symbols and not is_document(source) else source.compress
     lines = [(one.start_line, one.end_line) for one in source.symbols if one.name in wanted]
-    found = shorter(source.text, source.path, weights, characters, lines)
-    return Shortened(found.text, found.left_out_lines)
+    return shorter(source.text, source.path, weights, characters, lines)
 
 
 def shorten_definition(
     source: FileSource, symbol: Symbol, words: Iterable[str], characters: int, last: int = 0
-) -> Shortened:
+) -> Compressed:
     """Show the most relevant lines of one definition, with their line numbers in the file.
 
     With `last` only the lines up to that one are shown, such as the head of a class.
@@ -59,7 +52,7 @@ def shorten_definition(
     shown = found.text.split("\n")
     if before and shown and shown[0].lstrip().startswith("…"):
         shown = shown[1:]
-    return Shortened("\n".join(shown), found.left_out_lines)
+    return replace(found, text="\n".join(shown))
 
 
 def shorten_text(text: str, path: str, words: Iterable[str], characters: int) -> Compressed:

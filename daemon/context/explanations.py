@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -32,7 +31,6 @@ from .delivered import PastContext
 from .reply import DROPPED_MAX, scarcer_limit
 from .requests import ContextRequest
 from .scopes import ScopeTable
-from .skeleton import drawn_files, printable
 
 RANKS_MAX = 100
 """Number of search hits among which the file is looked up; contexts use about a tenth of them."""
@@ -100,15 +98,12 @@ class ExplainService:
             reasons.append(
                 "the context was partial: its deadline passed, or the project wasn't fully indexed"
             )
-        related = partial(why_not_related, snapshot, past.request, reply, path)
-        reasons += await self._work.in_builder(lambda: list(related()))
-        return [*reasons, await self._rank(project, past, reply, path, degraded)]
+        related = await self._work.in_builder(partial(why_not_related, snapshot, reply, path))
+        return [*reasons, related, await self._rank(project, past, path, degraded)]
 
-    async def _rank(
-        self, project: Project, past: PastContext, reply: Mapping[str, Any], path: str, degraded: list[str]
-    ) -> str:
+    async def _rank(self, project: Project, past: PastContext, path: str, degraded: list[str]) -> str:
         """Return the rank of a file in a search for the prompt now, in words."""
-        prompt, taken = past.request.prompt, taken_hits(reply)
+        prompt = past.request.prompt
         if not prompt.strip():
             return "the request had no prompt, so that nothing was searched for it"
         if not project.config.context.hits_max:
@@ -116,24 +111,12 @@ class ExplainService:
         ask = SearchQuery(prompt, RANKS_MAX, definitions=True)
         found = await self._searching.search(project, ask, deadline_of(project, SEARCH_MS), past.policy)
         degraded += found.degraded
-        ranks = {hit.path: place for place, hit in enumerate(found.hits, 1)}
-        found_files = "file" if taken == 1 else "files"
-        took = f"this context shows {taken or 'no'} {found_files} that it found"
-        if past.request.news and found.need is not None and not found.need.is_probable:
-            took = f"what was found for the prompt is left out: {found.need.reason}"
-        if path not in ranks:
-            return f"the search for the prompt doesn't find it among the first {RANKS_MAX}; {took}"
-        hit = found.hits[ranks[path] - 1]
-        place = f"the search for the prompt has it at place {ranks[path]} (score {hit.score:.2f})"
-        if hit.reasons:
-            place += f" for {', '.join(hit.reasons)}"
-        needed = [[definition.probability for definition in each.definitions] for each in found.hits]
-        best = max((item for each in needed for item in each), default=0.0)
-        if not best or hit.certainty:
-            return f"{place}; {took}"
-        own = max((definition.probability for definition in hit.definitions), default=0.0)
-        needs = f"needed with probability {own:g}" if own else "hardly needed"
-        return f"{place}, {needs}, the best place with probability {best:g}; {took}"
+        rank = next((place for place, hit in enumerate(found.hits, 1) if hit.path == path), 0)
+        if not rank:
+            return f"the search for the prompt doesn't find it among the first {RANKS_MAX}"
+        hit = found.hits[rank - 1]
+        reasons = f" for {', '.join(hit.reasons)}" if hit.reasons else ""
+        return f"the search for the prompt has it at place {rank} (score {hit.score:.2f}){reasons}"
 
     def _is_in_focus_now(self, past: PastContext, path: str) -> bool:
         scope = self._scopes.get(past.scope.id) if past.scope.id in self._scopes else past.scope
@@ -259,37 +242,23 @@ def why_not_there(snapshot: ProjectSnapshot, path: str) -> Absence:
     return Absence((LEFT_OUT[found.reason].format(part=part, rule=rule),), shown, is_final=True)
 
 
-def why_not_related(
-    snapshot: ProjectSnapshot, request: ContextRequest, reply: Mapping[str, Any], path: str
-) -> Iterator[str]:
-    """Yield how a file is related to the focus, and why it still wasn't shown. Blocks."""
-    focus = _focus_in(reply)
+def why_not_related(snapshot: ProjectSnapshot, reply: Mapping[str, Any], path: str) -> str:
+    """Return how a file is related to the focus, and why it still wasn't shown. Blocks."""
+    focus = {
+        item["path"] for item in reply["slices"] if item["type"] in {"focus", "expansion"} and "path" in item
+    }
     if not focus:
-        yield "nothing is in focus, so that no import leads to it"
-        return
+        return "nothing is in focus, so that no import leads to it"
     try:
         with snapshot.reader() as reader, reader.snapshot():
             importers = [(importer, line) for importer, line in reader.importers(path) if importer in focus]
-            imported = [
-                (imported.imported.line, imported.target)
-                for imported in reader.imports(path)
-                if imported.target in focus
-            ]
     except DatabaseError as error:
-        yield f"which files import it isn't known: the index can't be read ({error})"
-        return
-    if importers:
-        first, line = importers[0]
-        yield f"{first}:{line}, which is in focus, imports it, but {_unshown(snapshot, reply, path)}"
-    elif imported and not request.prompt.strip():
-        yield f"it imports {imported[0][1]}, which is in focus; files that do are shown only for a prompt"
-    elif imported:
-        yield (
-            f"it imports {imported[0][1]}, which is in focus; of the files that do, a context of"
-            f" {request.context_tokens:,} tokens shows the nearest only"
-        )
-    else:
-        yield "nothing that is in focus imports it, and it imports nothing that is in focus"
+        return f"which files import it isn't known: the index can't be read ({error})"
+    if not importers:
+        return "nothing that is in focus imports it"
+    limits = [gap for gap in reply["gaps"] if "imported files are left out" in gap]
+    unshown = limits[0] if limits else "it has no definitions to show, or didn't when the context was built"
+    return f"{importers[0][0]}:{importers[0][1]}, which is in focus, imports it, but {unshown}"
 
 
 def why_no_item(items: Sequence[Item], root: str, path: str) -> Iterator[str]:
@@ -324,39 +293,9 @@ def _missing(tree: Tree, path: str, found: LeftOut) -> str:
     return f"it doesn't exist in the project{there}"
 
 
-def _unshown(snapshot: ProjectSnapshot, reply: Mapping[str, Any], path: str) -> str:
-    """Return the most likely reason why a file that the focus imports wasn't shown."""
-    record = snapshot.tree.files.get(path)
-    limits = [gap for gap in reply["gaps"] if "imported files are left out" in gap]
-    if limits:
-        return f"of such files some were left out: {limits[0]}"
-    if record is not None and not record.symbols:
-        return "it has no definitions whose signatures could be shown"
-    return "it didn't when the context was built"
-
-
-def _focus_in(reply: Mapping[str, Any]) -> Collection[str]:
-    return {
-        item["path"] for item in reply["slices"] if item["type"] in {"focus", "expansion"} and "path" in item
-    }
-
-
 def _settings(config: ScanConfig) -> ScanSettings:
     skipped = ALWAYS_SKIPPED_FOLDERS | frozenset(config.skip_folders_extra)
     return ScanSettings(max_file_bytes=config.max_file_bytes, exclude=config.exclude, skip_folders=skipped)
-
-
-HEADING = "\n## Project Structure\n"
-
-WORDS: Mapping[str, str] = {
-    "focus": "it is in focus: {source}",
-    "expansion": "it was put in focus later: {source}",
-    "session_set": "it is {source}",
-    "rule": "it holds a rule ({source})",
-    "reference": "it holds a reference ({source})",
-    "dependency": "it is {source}, which is in focus",
-}
-"""The sentence about the source of a slice, by its type."""
 
 
 class PathReasons(Struct, frozen=True):
@@ -397,34 +336,13 @@ def reasons_in_context(
     return PathReasons((), bool(named), (*reasons, *named), tuple(advice), settled)
 
 
-def taken_hits(reply: Mapping[str, Any]) -> int:
-    """Return the number of files in a context that were found for the prompt."""
-    found = (item for item in reply["slices"] if item["source"].startswith("found for the prompt"))
-    return len({match["path"] for match in found})
-
-
 def _why_shown(entry: Mapping[str, Any], path: str) -> str:
-    template, source = WORDS.get(entry["type"], "it was {source}"), entry["source"]
-    if entry["type"] == "dependency" and source.startswith(("imports ", "beside ")):
-        template = "it {source}, which is in focus" if source.startswith("imports ") else "it lies {source}"
-    elif source.startswith("`"):  # a definition named in the prompt
-        template = "it defines {source}"
-    if _is_item(entry, path):
-        template = f"it is a {entry['type']} ({{source}})"
-    elif entry.get("path") != path:
-        template = f"of {entry['path']}: {template}"
-    return f"{template.format(source=source)}; {_amount(entry)}"
-
-
-def _amount(entry: Mapping[str, Any]) -> str:
-    """Return the shown lines, tokens and weight of a slice in words."""
+    """Return the type and the source of a slice, with its lines, tokens and weight, in words."""
     tokens, before = entry["tokens"], entry["tokens_before"]
-    lines = ""
-    if "start_line" in entry:
-        first, last = entry["start_line"], entry["end_line"]
-        lines = f"line {first}, " if first == last else f"lines {first} to {last}, "
+    of = f"of {entry['path']}: " if entry.get("path") not in {None, "", path} else ""
+    lines = f"lines {entry['start_line']} to {entry['end_line']}, " if "start_line" in entry else ""
     size = f"{tokens:,} of its {before:,} tokens" if entry["compressed"] else f"{tokens:,} tokens"
-    return f"{lines}{size}, weight {entry['weight']:g}"
+    return f"{of}it is shown as {entry['type']}: {entry['source']}; {lines}{size}, weight {entry['weight']:g}"
 
 
 def _why_dropped(
@@ -447,20 +365,6 @@ def _why_named(scope: Scope, reply: Mapping[str, Any], path: str) -> Iterator[st
     hot = next((node for node in scope.hot if node.path == path), None)
     if hot is not None and "hot" in types:
         yield f"it is named among the files that are worked on ({hot.reason})"
-    if "skeleton" in types and printable(path) in set(drawn_files(_map_in(reply))):
-        yield "the map of the project names it"
-
-
-def _map_in(reply: Mapping[str, Any]) -> str:
-    """Return the map of the project in a context, without its fence; "" if the text was dropped."""
-    text: str = reply.get("context", "")
-    if text.startswith("{"):
-        slices = json.loads(text)["slices"]
-        text = next((piece["text"] for piece in slices if piece["id"] == "skeleton"), "")
-    else:
-        _, _, text = text.rpartition(HEADING)
-    _, _, fenced = text.partition("```")
-    return fenced.partition("\n")[2].rpartition("\n```")[0]
 
 
 def _paths_in(slice_id: str) -> tuple[str, str]:

@@ -70,7 +70,7 @@ class FileForms:
             names = defines(self._source.symbols) or "Not shown for want of room."
             return Form(render.block(self._heading, f"{names}\n"), compressed=True)
         shown = shorten(self._source, self._words, self._wanted, room)
-        note = left_out_note(shown.left_out, f"expand {self._name} or a definition of it")
+        note = left_out_note(shown.left_out_lines, f"expand {self._name} or a definition of it")
         if self._cut:
             note = f"The file is too large to be shown whole. {note}"
         return Form(render.code_block(self._heading, shown.text, self._source.tag, note), compressed=True)
@@ -122,7 +122,7 @@ class DefinitionForms:
             return self._form(text, self._text.count("\n") - text.count("\n"))
         if room >= EXCERPT_CHARACTERS_MIN:
             shown = shorten_definition(self._source, self._symbol, self._words, room, self._last)
-            return self._form(shown.text, shown.left_out)
+            return self._form(shown.text, shown.left_out_lines)
         return self._form(outline([self._symbol], self._source.tag, docs=True), self._text.count("\n"))
 
     def _form(self, text: str, left_out: int | None = None) -> Form:

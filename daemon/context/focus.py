@@ -1,4 +1,4 @@
-"""Resolves focus paths, node ids and names in a prompt to files and definitions."""
+"""Resolves focus paths and node ids to files and definitions, and takes the words of a prompt."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from typing import Literal
 from msgspec import Struct
 
 from ..core.globs import compile_glob
-from ..index.store import Reader
-from ..languages.shared.language import language_of
 from ..privacy.policy import NO_POLICY, Policy
 from ..project.tree import Layout, Tree, split_node_id
 
@@ -30,15 +28,6 @@ GLOBS_MAX = 50
 HINTS_MAX = 5
 """Maximum number of missing focus paths that are named."""
 
-MENTIONS_MAX = 5
-"""Maximum number of files and definitions shown because the prompt names them."""
-
-NAMESAKES_MAX = 3
-"""Maximum number of files or definitions with the same name; more common names are ignored."""
-
-IDENTIFIERS_MAX = 200
-"""Maximum number of identifiers in a prompt that are looked up; pasted code has thousands."""
-
 WORDS_MAX = 64
 """Maximum number of words taken from a prompt."""
 
@@ -46,10 +35,6 @@ PROMPT_CHARACTERS = 20_000
 """Maximum characters of a prompt that are analysed: half from its beginning, half from its end."""
 
 _GLOB = re.compile(r"[*?\[{]")
-_PATH = re.compile(r"(?<![\w.@+-])(?:[\w.@+-]++(?:/[\w.@+-]++)+|[\w-]++\.[A-Za-z]\w{0,5}\b)")
-_IDENTIFIER = re.compile(
-    r"`([A-Za-z_][\w.]*)`|\b([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|\w*[a-z0-9][A-Z]\w*|[A-Za-z]\w*_\w+)\b|\b([A-Za-z_]\w*)\("
-)
 _WORD = re.compile(r"[A-Z]{3,}(?![a-z])|[A-Za-z][a-z]{2,}")
 
 _COMMON = """
@@ -95,30 +80,6 @@ def resolve_paths(
             break
         resolution.add(item)
     return list(resolution.found.values()), [*resolution.gaps, *resolution.missing_gaps()]
-
-
-def mentioned(tree: Tree, reader: Reader, prompt: str) -> list[FocusNode]:
-    """Return the files and definitions that a prompt names, at most `MENTIONS_MAX`.
-
-    A path counts if it, or its end, is a file of the project. A file name or an identifier (`snake_case`,
-    `camelCase`, `a.b`, a call, or in backticks) counts if at most `NAMESAKES_MAX` files or definitions have
-    it.
-    """
-    text = _ends_of(prompt)
-    found: dict[str, FocusNode] = {}
-    for path in _named_files(tree, text):
-        found.setdefault(path, FocusNode(path, "", "document", "named in the prompt"))
-    names = dict.fromkeys(next(filter(None, match.groups())) for match in _IDENTIFIER.finditer(text))
-    for name in islice(names, IDENTIFIERS_MAX):
-        if len(found) >= MENTIONS_MAX:
-            break
-        definitions = reader.definitions_named(name, limit=NAMESAKES_MAX + 1)
-        if len(definitions) > NAMESAKES_MAX:
-            continue
-        for path, symbol in definitions:
-            node = FocusNode(path, symbol.name, "document", f"`{name}` in the prompt")
-            found.setdefault(node.node_id, node)
-    return list(found.values())[:MENTIONS_MAX]
 
 
 def prompt_words(prompt: str) -> frozenset[str]:
@@ -237,28 +198,6 @@ class _Resolution:
     def _on_disk(self, path: str) -> bool:
         """Whether a path is an existing file outside of the tree: a new one, or one ignored by git."""
         return bool(path) and os.path.isfile(os.path.join(self._tree.root, path))
-
-
-def _named_files(tree: Tree, text: str) -> Iterator[str]:
-    """Yield the files that a text names by relative or absolute path, or by a rare file name."""
-    names: dict[str, list[str]] = {}
-    for match in _PATH.finditer(text):
-        path = match.group().rstrip(".")  # it may end a sentence
-        while path and path not in tree.files:
-            path = path.partition("/")[2]
-        if path:
-            yield path
-        elif "/" not in match.group() and language_of(match.group()):
-            names[match.group()] = []
-    if not names:
-        return
-    for path in tree.files:
-        bearers = names.get(path.rpartition("/")[2])
-        if bearers is not None:
-            bearers.append(path)
-    for bearers in names.values():
-        if len(bearers) <= NAMESAKES_MAX:
-            yield from bearers
 
 
 def _singular(word: str) -> str:

@@ -1,4 +1,4 @@
-"""The files and definitions in focus, named by caller, session or prompt, and their slices."""
+"""The files and definitions in focus, named by caller or session, and their slices."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..project.roots import relative_path
 from ..project.tree import split_node_id
 from .build_state import BuildState, content_key
 from .file_forms import DefinitionForms, FileForms, name_of, unshown_form
-from .focus import FOCUS_MAX, FocusNode, mentioned, resolve_paths
+from .focus import FOCUS_MAX, FocusNode, resolve_paths
 from .selection import Form, GrowForm, Slice, fixed
 
 
 def focus_nodes(state: BuildState) -> list[FocusNode]:
-    """Return the nodes in focus from the caller, from ExpandFocus, from the session and from the prompt.
+    """Return the nodes in focus from the caller, from ExpandFocus and from the session.
 
     Definitions in files that are in focus as a whole are added to the state's `wanted` instead.
     """
@@ -28,7 +28,7 @@ def focus_nodes(state: BuildState) -> list[FocusNode]:
     if gaps or more_gaps:
         state.files.lasting = False  # no stamp would tell that a missing file was created
     nodes = {node.node_id: node for node in _without_rules(state, primary)}
-    for node in (*_without_rules(state, expanded), *_session_nodes(state), *_named_nodes(state)):
+    for node in (*_without_rules(state, expanded), *_session_nodes(state)):
         if node.path not in nodes:
             nodes.setdefault(node.node_id, node)
         elif node.symbol:  # the file in focus shows it, before others if it must be shortened
@@ -96,14 +96,6 @@ def _session_paths(state: BuildState) -> list[tuple[str, str]]:
     return [(path, _inside(state.snapshot.tree.root, path)) for path in state.plan.files]
 
 
-def _named_nodes(state: BuildState) -> list[FocusNode]:
-    """Return the nodes that the prompt names; none if a search has hits, since those include them."""
-    if state.reader is None or not state.request.prompt or state.gathered.hits:
-        return []
-    found = mentioned(state.snapshot.tree, state.reader, state.request.prompt)
-    return [node for node in found if node.path not in state.rule_files]
-
-
 def _inside(root: str, path: str) -> str:
     """Return the path of a file relative to the root, "" if it lies outside of it."""
     try:
@@ -111,9 +103,6 @@ def _inside(root: str, path: str) -> str:
     except InvalidRequest:
         return ""
 
-
-NAMED_VALUE = 0.9
-"""Weight of a file or definition named in the prompt, relative to the best search hit."""
 
 QUICK_FILES = 8
 """Maximum number of files in focus that a quick build reads, a millisecond each."""
@@ -156,8 +145,6 @@ def focus_slices(state: BuildState, nodes: Sequence[FocusNode]) -> Iterator[Slic
 
 
 def _weight(state: BuildState, node: FocusNode) -> float:
-    if node.role == "document":
-        return round(state.weights.document * NAMED_VALUE, 4)
     return state.weights.session_set if node.role == "session_set" else state.weights.focus
 
 

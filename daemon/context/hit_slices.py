@@ -1,4 +1,4 @@
-"""Slices of search hits: found definitions, members of a found class, and definitions that found ones use."""
+"""Slices of search hits: found definitions, and definitions that found ones use."""
 
 from __future__ import annotations
 
@@ -11,16 +11,14 @@ from ..graph.code_graph import CLASSES
 from ..graph.usages import Needed, Role, needed_by
 from ..languages.shared.language import language_of
 from ..languages.shared.records import Symbol
-from ..project.content import Content
 from ..project.text_kind import role_of
 from ..rules.instruction_places import RuleFiles
 from ..search.query import FoundDefinition, Hit
 from . import render
 from .build_state import BuildState, content_key
-from .excerpt import outline
 from .file_forms import DefinitionForms, FileForms, name_of
 from .focus import FocusNode
-from .selection import Form, Slice, fixed
+from .selection import Slice
 
 LONG_CHARACTERS = 4_000
 """Maximum characters of a definition that enters whole (1,000 tokens, about 100 lines). A longer one enters
@@ -41,15 +39,6 @@ OPENED_LINES = 30
 
 MARKS = ("@", "#[", "[")
 """The first characters of lines that annotate a definition, such as decorators."""
-
-MEMBERS_PROBABILITY_MIN = 0.5
-"""Minimum probability of a class whose members are listed."""
-
-BARE_LINES = 4
-"""Maximum lines of the head of a class whose members are listed."""
-
-MEMBERS_MAX = 40
-"""Maximum number of listed members."""
 
 
 def hit_slices(state: BuildState, nodes: Sequence[FocusNode], found: Sequence[Found]) -> Iterator[Slice]:
@@ -78,50 +67,36 @@ def hit_slices(state: BuildState, nodes: Sequence[FocusNode], found: Sequence[Fo
         if match.path in unsaved:
             continue
         most = most or worth(match)
-        weight = round(state.weights.document * sqrt(worth(match) / most), 4)
+        source = state.source(match.path, content)
+        place = 10_000 + places[match.path]
+        identifier = match.path
+        forms: FileForms | DefinitionForms
         if is_unsaved:
             unsaved.add(match.path)
-            yield _unsaved(state, content, reasons, match, found, weight, places[match.path])
-            continue
-        source = state.source(match.path, content)
-        frame = render.code_frame(name_of(match.path), source.fence, source.tag)
-        forms = DefinitionForms(source, symbol, match.first, match.last, state.words, in_frame=True)
-        name = f"#{match.symbol.name}" if match.symbol is not None else f":{match.first}"
+            names = [each.symbol.name for _, each in found if each.path == match.path and each.symbol]
+            node = FocusNode(match.path, "", "document", reasons)
+            forms = FileForms(node, source, state.words, names, cut=content.cut, unsaved=True)
+        else:
+            forms = DefinitionForms(source, symbol, match.first, match.last, state.words, in_frame=True)
+            identifier += f"#{match.symbol.name}" if match.symbol is not None else f":{match.first}"
+        lines = None if is_unsaved else (match.first, match.last)
         yield Slice(
-            id=f"document:{match.path}{name}",
+            id=f"document:{identifier}",
             type="document",
             layer="focus",
-            weight=weight,
-            order=(3, 10_000 + places[match.path], match.first),
+            weight=round(state.weights.document * sqrt(worth(match) / most), 4),
+            order=(3, place, match.first),
             smallest=forms(LONG_CHARACTERS),
             grow=forms,
             full_characters=forms.full_characters,
             path=match.path,
-            source=_source(reasons, match),
+            source=f"found for the prompt, probability {match.probability}: {reasons}",
             score=match.probability,
-            lines=(match.first, match.last),
-            content=content_key(content, (match.first, match.last)),
+            lines=lines,
+            content=content_key(content, lines),
             competes=True,
-            frame=frame,
+            frame=None if is_unsaved else render.code_frame(name_of(match.path), source.fence, source.tag),
         )
-        if symbol is not None and _is_bare_class(state, match, symbol):
-            form, grow, characters = fixed(_members(source.symbols, symbol, source.tag))
-            yield Slice(
-                id=f"members:{match.path}#{symbol.name}",
-                type="document",
-                layer="focus",
-                weight=weight,
-                order=(3, 10_000 + places[match.path], match.first, 1),
-                smallest=form,
-                grow=grow,
-                full_characters=characters,
-                path=match.path,
-                source=f"members of {name_of(match.path, symbol.name)}, which is probably meant",
-                score=match.probability,
-                lines=(match.last + 1, symbol.end_line),
-                competes=True,
-                frame=frame,
-            )
 
 
 def needed_slices(
@@ -187,66 +162,6 @@ def _without_marks(lines: Sequence[str], needed: Needed) -> tuple[int, int]:
     ].lstrip().startswith(MARKS):
         skipped += 1
     return needed.first + skipped, min(needed.last + skipped, needed.symbol.end_line)
-
-
-def _source(reasons: str, definition: FoundDefinition) -> str:
-    return f"found for the prompt, probability {definition.probability}: {reasons}"
-
-
-def _unsaved(
-    state: BuildState,
-    content: Content,
-    reasons: str,
-    definition: FoundDefinition,
-    found: Iterable[Found],
-    weight: float,
-    place: int,
-) -> Slice:
-    names = [
-        each.symbol.name for _, each in found if each.path == definition.path and each.symbol is not None
-    ]
-    node = FocusNode(definition.path, "", "document", reasons)
-    source = state.source(definition.path, content)
-    forms = FileForms(node, source, state.words, names, cut=content.cut, unsaved=True)
-    return Slice(
-        id=f"document:{definition.path}",
-        type="document",
-        layer="focus",
-        weight=weight,
-        order=(3, 10_000 + place, 0),
-        smallest=forms(LONG_CHARACTERS),
-        grow=forms,
-        full_characters=forms.full_characters,
-        path=definition.path,
-        source=_source(reasons, definition),
-        score=definition.probability,
-        content=content_key(content),
-        competes=True,
-    )
-
-
-def _is_bare_class(state: BuildState, definition: FoundDefinition, symbol: Symbol) -> bool:
-    """Whether the definition is a probable class whose shown lines have little more than its name."""
-    return (
-        symbol.kind in CLASSES
-        and definition.probability >= MEMBERS_PROBABILITY_MIN
-        and definition.last < symbol.end_line
-        and definition.last - definition.first < BARE_LINES
-        and state.request.context_tokens >= NEEDED_TOKENS_MIN
-    )
-
-
-def _members(symbols: Iterable[Symbol], around: Symbol, tag: str) -> Form:
-    """Return a form that lists the signatures of the members of a class."""
-    members = [
-        symbol
-        for symbol in symbols
-        if around.start_line < symbol.start_line <= around.end_line and symbol.depth == around.depth + 1
-    ]
-    left_out = len(members) - MEMBERS_MAX
-    more = f"⋮ {left_out:,} more\n" if left_out > 0 else ""
-    listed = outline(members[:MEMBERS_MAX], tag, docs=False)
-    return Form(f"⋮ members of {around.name}\n{listed}\n{more}", compressed=left_out > 0)
 
 
 def _as_shown(definition: FoundDefinition, symbols: Iterable[Symbol]) -> Symbol | None:

@@ -33,16 +33,6 @@ PROMPT_CHARACTERS = 2_000_000
 
 KINDS = ("system", "user")
 
-GROWING_METHODS = frozenset(
-    {"center", "ljust", "rjust", "zfill", "expandtabs", "replace", "join", "translate"}
-    | {"format", "format_map"}
-)
-GROWING_FILTERS = ("center", "format", "indent", "replace", "wordwrap", "xmlattr", "pprint", "tojson")
-"""Methods and filters that can turn a short text into a huge one; templates may not use them."""
-
-POWER_MAX = 16
-"""Maximum exponent in a template: a power of powers would take minutes and gigabytes."""
-
 
 class BadTemplate(FovealError):
     """A template can't be read, parsed or run; the message names its file and line."""
@@ -187,32 +177,10 @@ def _variables(values: PromptValues) -> Mapping[str, Any]:
 @cache
 def _environment() -> ImmutableSandboxedEnvironment:
     from jinja2 import StrictUndefined
-    from jinja2.exceptions import SecurityError
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-    class TemplateEnvironment(ImmutableSandboxedEnvironment):
-        """A sandbox that refuses operators and methods that make huge texts, before they run."""
-
-        intercepted_binops = frozenset({"*", "**", "%"})
-
-        def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-            if operator != "%" and all(isinstance(item, int | float) for item in (left, right)):
-                if operator == "*" or abs(right) <= POWER_MAX:
-                    return super().call_binop(context, operator, left, right)
-            elif operator == "%" and not isinstance(left, str | bytes):
-                return super().call_binop(context, operator, left, right)
-            raise SecurityError(f"{operator} is allowed for small numbers only")
-
-        def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-            if isinstance(obj, str | bytes) and attr in GROWING_METHODS:
-                return False
-            return super().is_safe_attribute(obj, attr, value)
-
     # No autoescape: the text is for a model, where `&lt;` in code would be wrong.
-    environment = TemplateEnvironment(undefined=StrictUndefined, autoescape=False)
-    for name in GROWING_FILTERS:
-        environment.filters.pop(name, None)
-    return environment
+    return ImmutableSandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
 
 
 @cache

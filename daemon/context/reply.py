@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Literal
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from ..rules.items import Item, PlannedItem
+from ..rules.items import ItemKey, PlannedItem
+from ..sessions.request_record import ItemPart, Sent, sent
 from . import render
 from .requests import ContextRequest
 from .selection import NOTHING, Cost, Dropped, Form, Selection, Slice, plain_measure, select
-from .sent_content import ConversationContent, LinesOf, Unsent, named_if_held
+from .sent_content import ConversationContent, Unsent, named_if_held
 from .tokens import TokenCounter
 
 GAPS_MAX = 20
@@ -25,56 +25,44 @@ DROPPED_MAX = 50
 """Maximum number of dropped slices recorded, those of the greatest weight."""
 
 
-class Conversation(Struct, frozen=True):
-    """A context in the form of messages.
-
-    It has the system prompt, the user's message, references and rules with their shown texts (the prompts
-    don't repeat these), and tools with their unchanged descriptions."""
-
-    system_prompt: str
-    user_prompt: str
-    references: tuple[tuple[Item, str], ...]
-    rules: tuple[tuple[Item, str], ...]
-    tools: tuple[Item, ...]
-
-    @property
-    def memory_bytes(self) -> int:
-        """The estimated size of its texts; the items belong to the project."""
-        texts = (self.system_prompt, self.user_prompt, *(text for _, text in (*self.references, *self.rules)))
-        return sum(60 + len(text) for text in texts)
-
-
-def conversation_of(
+def sent_of(
     prompts: Callable[[str], tuple[str, str]],
     request: ContextRequest,
     chosen: Sequence[tuple[Slice, Form]],
     context: str,
     items: Sequence[PlannedItem],
     held: Collection[str],
-) -> Conversation:
-    """Return the conversation for the chosen slices.
+) -> Sent:
+    """Return all that is sent for the chosen slices, as messages.
 
     `prompts` renders the two prompts around a context. In the format `prompts` the system prompt holds the
     whole context; else items become messages of their own. `held` are the ids of slices that the conversation
     already holds, which are only named.
     """
-    tools = tuple(item.item for item in items if item.item.type == "tool")
+    tools = [item.item for item in items if item.item.type == "tool"]
+    whole = sent(tools, context=context, history=request.history)
     if request.format == "prompts":
-        return Conversation(*prompts(context), (), (), tools)
-    rest = render.render_markdown(
-        [pair for pair in chosen if pair[0].type not in render.ITEM_TYPES or pair[0].id in held]
+        system, user = prompts(context)
+        return replace(whole, system_prompt=system, user_prompt=user)
+    system, user = prompts(
+        render.render_markdown(
+            [pair for pair in chosen if pair[0].type not in render.ITEM_TYPES or pair[0].id in held]
+        )
     )
     forms = {candidate.id: form for candidate, form in chosen if candidate.id not in held}
-    texts = [
-        (item.item, render.item_message(item.item, forms[item.slice_id]))
-        for item in items
-        if item.slice_id in forms
+    parts = [
+        ItemPart(
+            ItemKey(each.item.type, each.item.name), render.item_message(each.item, forms[each.slice_id])
+        )
+        for each in items
+        if each.slice_id in forms
     ]
-    return Conversation(
-        *prompts(rest),
-        tuple((item, text) for item, text in texts if item.type == "reference"),
-        tuple((item, text) for item, text in texts if item.type == "rule"),
-        tools,
+    return replace(
+        whole,
+        system_prompt=system,
+        user_prompt=user,
+        references=tuple(part for part in parts if part.key.type == "reference"),
+        rules=tuple(part for part in parts if part.key.type == "rule"),
     )
 
 
@@ -86,7 +74,7 @@ def reply_of(
     items: Iterable[tuple[PlannedItem, bool]],
     gaps: Sequence[str],
     degraded: Sequence[str],
-    conversation: Conversation | None,
+    texts: Sent | None,
     counter: TokenCounter,
 ) -> dict[str, Any]:
     """Return the reply to GetContext without messages and the fields that differ from call to call.
@@ -113,8 +101,8 @@ def reply_of(
     }
     if selection.dropped:
         reply["dropped"] = _dropped(selection.dropped)
-    if conversation is not None and request.format in {"prompts", "messages"}:
-        reply["system_prompt"], reply["user_prompt"] = conversation.system_prompt, conversation.user_prompt
+    if texts is not None and request.format in {"prompts", "messages"}:
+        reply["system_prompt"], reply["user_prompt"] = texts.system_prompt, texts.user_prompt
     return reply
 
 
@@ -180,13 +168,6 @@ def _capped(gaps: Sequence[str]) -> list[str]:
     return [*unique[: GAPS_MAX - 1], f"{len(unique) - GAPS_MAX + 1:,} more gaps"]
 
 
-class ContextReply(dict[str, Any]):
-    """A reply that begins with the fields of `kept`, which never change, so that they are packed once."""
-
-    __slots__ = ("kept",)
-    kept: Mapping[str, Any]
-
-
 REFITS_MAX = 4
 """Maximum attempts with a smaller budget if the text is larger than the sum of its slices."""
 
@@ -217,7 +198,6 @@ def fit(
 def without_held(
     selection: Selection,
     resident: ConversationContent,
-    lines_of: LinesOf,
     request: ContextRequest,
     project: str,
     counter: TokenCounter,
@@ -226,7 +206,7 @@ def without_held(
 
     The second part is an `Unsent`, which has the ids of the slices that aren't sent again.
     """
-    unsent = named_if_held(selection.chosen, resident, lines_of)
+    unsent = named_if_held(selection.chosen, resident)
     measure = render.json_measure(counter) if request.format == "json" else plain_measure(counter)
     costs = {
         candidate.id: measure(candidate, form)

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Literal
 
 from msgspec import Struct
 
 from ..rules.items import ItemType
+from ..sessions.request_record import SentMessage
 
 Format = Literal["markdown", "prompts", "messages", "json"]
 Freshness = Literal["shown", "tree", "no"]
-
-
-class Message(Struct, frozen=True):
-    """One message of the conversation so far."""
-
-    role: str
-    content: str
 
 
 LONG_CHARACTERS, LONG_HISTORY = 256 * 1024, 500
@@ -30,7 +23,7 @@ class ContextRequest(Struct, frozen=True, dict=True):
     """The parameters of GetContext that don't belong to the scope. Limits are in tokens and bytes."""
 
     prompt: str = ""
-    history: tuple[Message, ...] = ()
+    history: tuple[SentMessage, ...] = ()
     task_type: str = ""
     max_tokens: int = 8000
     reserve_tokens: int = 2000
@@ -66,21 +59,8 @@ class ContextRequest(Struct, frozen=True, dict=True):
     @cached_property
     def key(self) -> bytes:
         """A digest that is equal for equal requests: the key in the cache of contexts."""
-        numbers = f"{self.max_tokens} {self.reserve_tokens} {self.max_bytes} {self.delta} {self.news}"
-        counts = f"{len(self.include_items)} {len(self.exclude_items)}"
-        digest = hashlib.blake2b(digest_size=16)
-        texts = (self.prompt, self.task_type, numbers, counts, self.format, self.model)
-        for text in (*texts, *self._listed_texts()):
-            data = text.encode("utf-8", "surrogatepass")
-            digest.update(
-                len(data).to_bytes(8, "big")
-            )  # the length, so that different lists of texts never hash alike
-            digest.update(data)
-        return digest.digest()
-
-    def _listed_texts(self) -> Iterator[str]:
-        for item in (*self.include_items, *self.exclude_items):
-            yield from item
-        for message in self.history:
-            yield message.role
-            yield message.content
+        parts = (
+            *(self.prompt, self.history, self.task_type, self.format, self.model, self.delta, self.news),
+            *(self.max_tokens, self.reserve_tokens, self.max_bytes, self.include_items, self.exclude_items),
+        )
+        return hashlib.blake2b(repr(parts).encode(), digest_size=16).digest()

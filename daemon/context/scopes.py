@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import secrets
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import msgspec
 from msgspec import to_builtins
@@ -22,28 +21,6 @@ SCHEMA_VERSION = 1
 
 ANCESTORS_MAX = 64
 """Maximum number of ancestors followed; agents that start agents make shorter chains."""
-
-
-def identity_of(
-    root: str,
-    *,
-    session_id: str = "",
-    agent_id: str = "",
-    agent_name: str = "",
-    focus_paths: Sequence[str] = (),
-    constraints: Sequence[str] = (),
-    parent_id: str = "",
-) -> str:
-    """Return a digest that is equal for requests that mean the same scope.
-
-    It covers (project, session, agent) with a session, else (project, focus, constraints, parent, name).
-    """
-    parts: list[object] = (
-        ["session", root, session_id, agent_id]
-        if session_id
-        else ["focus", root, sorted(focus_paths), list(constraints), parent_id, agent_name]
-    )
-    return hashlib.blake2b(json.dumps(parts).encode(), digest_size=16).hexdigest()
 
 
 class ScopeTable:
@@ -79,12 +56,6 @@ class ScopeTable:
         for scope in scopes:
             self._insert(scope)
         self._changed.clear()
-
-    def take_over(self, scopes: Sequence[Scope]) -> None:
-        """Add scopes that aren't in the database yet, the most recently used first."""
-        for scope in reversed(scopes):
-            self._insert(scope)
-            self._changed[scope.id] = None
 
     def get(self, scope_id: str) -> Scope:
         """Return a scope and mark it as used. Raises `NotFound` with a hint."""
@@ -214,9 +185,9 @@ class ScopeStore:
     A finished write survives the process being killed (SQLite's WAL, synchronous = NORMAL).
     """
 
-    def __init__(self, path: str, system: System, distrusted: str = "") -> None:
-        """Open the database; `distrusted` says why the existing file must be replaced."""
-        opened = open_database(path, SCHEMA, SCHEMA_VERSION, system, distrusted=distrusted, probe=_rows)
+    def __init__(self, path: str, system: System) -> None:
+        """Open the database, anew if it is damaged."""
+        opened = open_database(path, SCHEMA, SCHEMA_VERSION, system, probe=_rows)
         self._path = path
         self._system = system
         self.kept = ""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 import logging
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -15,7 +17,7 @@ from msgspec.structs import replace
 
 from ..core.errors import PermissionDenied
 from ..core.events import EventHub
-from ..core.storage import DatabaseError, may_pass
+from ..core.storage import DatabaseError
 from ..core.system import System
 from ..core.times import timestamp_of
 from ..core.work import Work
@@ -26,8 +28,7 @@ from ..workspace.index_view import ProjectSnapshot
 from ..workspace.open_projects import OpenProjects
 from ..workspace.project import Project
 from .focus import GLOBS_MAX, resolve_paths
-from .rendered import RenderedContexts
-from .scopes import ScopeStore, ScopeTable, identity_of
+from .scopes import ScopeStore, ScopeTable
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +44,7 @@ def anybodys(scope: Scope) -> bool:
 
 
 class ScopeSelector(Struct, frozen=True):
-    """How a request names its scope: by id, or by the parameters that identify one (see `identity_of`).
+    """How a request names its scope: by id, or by the parameters that identify one (see `identity`).
 
     None means that the request doesn't set the field; the scope keeps its value.
     """
@@ -57,6 +58,19 @@ class ScopeSelector(Struct, frozen=True):
     parent_scope_id: str = ""
     task_type: str = ""
 
+    def identity(self, root: str) -> str:
+        """Return a digest that is equal for requests that mean the same scope of a project.
+
+        It covers (project, session, agent) with a session, else (project, focus, constraints, parent, name).
+        """
+        focus, constraints = sorted(self.focus_paths or ()), self.constraints or ()
+        parts: list[object] = (
+            ["session", root, self.session_id, self.agent_id]
+            if self.session_id
+            else ["focus", root, focus, constraints, self.parent_scope_id, self.agent_name]
+        )
+        return hashlib.blake2b(json.dumps(parts).encode(), digest_size=16).hexdigest()
+
 
 class ScopeService:
     """The operations on the table of scopes, each durable when it returns. On the event loop only."""
@@ -64,14 +78,12 @@ class ScopeService:
     def __init__(
         self,
         scopes: ScopeTable,
-        rendered: RenderedContexts,
         projects: OpenProjects,
         work: Work,
         events: EventHub,
         system: System,
     ) -> None:
         self._scopes = scopes
-        self._rendered = rendered
         self._projects = projects
         self._work = work
         self._events = events
@@ -79,9 +91,6 @@ class ScopeService:
         self._store: ScopeStore | None = None
         self._last_write: asyncio.Future[None] | None = None
         self._retrying = False
-        self._path = ""
-        self._distrusted = ""
-        """Why the open database is damaged, "" if it isn't; it is replaced at the next retry."""
         self.problem = ""
         """Why scopes could not be written, "" if they could; writing is retried."""
 
@@ -94,7 +103,6 @@ class ScopeService:
         until the daemon ends.
         """
         path = os.path.join(state_dir, "scopes.sqlite")
-        self._path = path
         try:
             store, scopes = await self._work.in_writer(partial(_open_store, path, self._system))
         except (DatabaseError, OSError) as error:
@@ -133,7 +141,7 @@ class ScopeService:
         scope = (
             self._scopes.get(selector.scope_id)
             if selector.scope_id
-            else self._scopes.find(_identity(root, selector))
+            else self._scopes.find(selector.identity(root))
         )
         return scope if scope is not None and _updated(scope, selector) is scope else None
 
@@ -147,7 +155,7 @@ class ScopeService:
         if selector.scope_id:
             scope = self._scopes.get(selector.scope_id)
         else:
-            identity = _identity(project.root, selector)
+            identity = selector.identity(project.root)
             scope = self._scopes.find(identity) or self._create(project, identity, selector)
         changed = _updated(scope, selector)
         if changed is not scope and not may_change(scope):
@@ -263,7 +271,6 @@ class ScopeService:
             self._forget(scope, evicted=True)
 
     def _forget(self, scope: Scope, *, evicted: bool) -> None:
-        self._rendered.drop(scope.id)
         self._events.publish(
             "scope.released", {"scope_id": scope.id, "project": scope.root, "evicted": evicted}
         )
@@ -280,34 +287,15 @@ class ScopeService:
             if not self.problem:
                 log.warning("scopes can't be written: %s", error)
             self.problem = f"scopes are not on the disk and end with the daemon: {error}"
-            if not may_pass(error):
-                self._distrusted = str(error)
             if not self._retrying:
                 self._retrying = True
                 self._work.start_background(self._retry(), "write scopes again")
-
-    async def _open_anew(self) -> None:
-        """Quarantine a damaged database and mark all scopes to be written into the new one."""
-        store, distrusted = self._store, self._distrusted
-        if store is None:
-            return
-        try:
-            self._store = await self._work.in_writer(
-                partial(_replaced_store, store, self._path, self._system, distrusted)
-            )
-        except (DatabaseError, OSError) as error:
-            log.warning("scopes can't be kept: %s", error)
-            return
-        self._distrusted = ""
-        self._scopes.mark_changed(scope.id for scope in self._scopes.of_project(None)[::-1])
 
     async def _retry(self) -> None:
         """Retry writing until it succeeds."""
         try:
             while self.problem:
                 await asyncio.sleep(RETRY_S)
-                if self._distrusted:
-                    await self._open_anew()
                 with suppress(DatabaseError):  # reported by `problem`
                     await self.persist()
         finally:
@@ -319,27 +307,9 @@ def has_hot(project: Project, scope: Scope) -> bool:
     return project.state != "ready" or scope.hot == project.hot_nodes()
 
 
-def _replaced_store(store: ScopeStore, path: str, system: System, distrusted: str) -> ScopeStore:
-    with suppress(DatabaseError):
-        store.close()
-    return ScopeStore(path, system, distrusted)
-
-
 def _open_store(path: str, system: System) -> tuple[ScopeStore, list[Scope]]:
     store = ScopeStore(path, system)
     return store, store.load()
-
-
-def _identity(root: str, selector: ScopeSelector) -> str:
-    return identity_of(
-        root,
-        session_id=selector.session_id,
-        agent_id=selector.agent_id,
-        agent_name=selector.agent_name,
-        focus_paths=selector.focus_paths or (),
-        constraints=selector.constraints or (),
-        parent_id=selector.parent_scope_id,
-    )
 
 
 def _updated(scope: Scope, selector: ScopeSelector) -> Scope:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -29,14 +29,11 @@ from ..workspace.freshness import TreeFreshness, deadline_of
 from ..workspace.project import Project
 from .assembly import build
 from .build_state import GatheredSources
-from .built import Built
-from .caller import NO_CALLER, Callers, ContextJob, capped
+from .built import Built, BuiltContexts, ContextReply, all_hold
+from .caller import NO_CALLER, ContextJob, caller_of, capped
 from .context_log import ContextLog
-from .delivered import sent_of
 from .focus import resolve_paths
 from .prompts import PromptTemplates, TemplateFolder
-from .rendered import RenderedContexts, RenderedEntry, all_hold
-from .reply import ContextReply
 from .requests import ContextRequest, Freshness
 from .scopes import ScopeTable
 from .scoping import ScopeService
@@ -66,7 +63,7 @@ class Contexts:
     def __init__(
         self,
         scopes: ScopeTable,
-        rendered: RenderedContexts,
+        cached: BuiltContexts,
         scoping: ScopeService,
         freshness: TreeFreshness,
         sources: ContextSources,
@@ -80,7 +77,7 @@ class Contexts:
         system: System,
     ) -> None:
         self._scopes = scopes
-        self._rendered = rendered
+        self._built = cached
         self._scoping = scoping
         self._freshness = freshness
         self._sources = sources
@@ -92,7 +89,6 @@ class Contexts:
         self._work = work
         self._own_templates = TemplateFolder(os.path.join(config_dir, "templates"))
         self._system = system
-        self._callers = Callers()
         self._building = SharedWork[tuple[object, ...], Built](work)
 
     def get_nowait(
@@ -162,7 +158,6 @@ class Contexts:
             generation = None if compared is None else compared.generation
             key = (
                 job.scope.id,
-                job.scope.revision,
                 job.request.key,
                 validity,
                 fresh,
@@ -266,7 +261,7 @@ class Contexts:
         settled = settled and (not request.prompt or self._sources.searching.is_settled(project))
         settled = settled and not plan.degraded and planned_of is project.instructions.items
         if built.lasting and not built.stale and settled and scope.id in self._scopes:
-            self._rendered.put(scope.id, request.key, RenderedEntry(scope.revision, validity, built))
+            self._built.put((scope.id, request.key), (validity, built), built.memory_bytes)
         self._log.announce(job, built, started)
         return built
 
@@ -303,7 +298,7 @@ class Contexts:
         For a request with `delta` the caller has the content that the conversation holds.
         """
         scope, request = job.scope, job.request
-        caller = self._callers.of(job.project, scope, request, session)
+        caller = caller_of(job.project, scope, request, session)
         if request.delta and scope.session_id:
             caller = replace(caller, resident=self._log.windows.of(scope.session_id, scope.agent_id))
         most = caller.policy.max_tokens
@@ -335,14 +330,18 @@ class Contexts:
 
     def _cached(self, job: ContextJob, validity: tuple[object, ...]) -> Built | None:
         """Return a cached context whose files are unchanged on disk, or for fresh `no` in the tree."""
+        valid, built = self._built.get((job.scope.id, job.request.key)) or (None, None)
+        if built is None or valid != validity:
+            return None
         hold = job.project.knows if job.fresh == "no" else partial(all_hold, system=self._system)
-        return self._rendered.find(job.scope.id, job.request.key, job.scope.revision, validity, hold)
+        return built if hold(built.shown) else None
 
     def _validity(self, job: ContextJob, tree: Tree | None = None) -> tuple[object, ...]:
-        """Return the cache key of all that a context depends on besides scope, request and shown files."""
+        """Return the key of all that a context depends on besides request and shown files."""
         scope, request, caller = job.scope, job.request, job.caller
         prompted = bool(request.prompt)
         return (
+            scope.revision,
             *job.project.validity(prompted=prompted, tree=tree),
             self._scopes.constraints_above(scope) if scope.parent_id or scope.inherited else (),
             caller.key,
@@ -375,8 +374,8 @@ def _built(gathered: GatheredSources) -> Built:
     built = replace(build(gathered), context_id=new_context_id(), generation=generation)
     if gathered.request.format != "messages":
         return built
-    reply: Mapping[str, Any] = {**built.reply, **conversation(sent_of(gathered.request, built))}
-    return replace(built, reply=reply)
+    assert built.sent is not None
+    return replace(built, reply={**built.reply, **conversation(built.sent)})
 
 
 def _reply(job: ContextJob, built: Built, missing: str, degraded: Sequence[str]) -> dict[str, Any]:
@@ -387,7 +386,7 @@ def _reply(job: ContextJob, built: Built, missing: str, degraded: Sequence[str])
         reply["degraded"] = [*reply["degraded"], *degraded]
     else:
         reply = ContextReply(built.reply)
-        reply.kept = built.reply
+        reply.built = built
     reply["partial"] = bool(built.stale or built.unfinished or missing) or job.project.state == "scanning"
     return reply
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import heapq
-import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
 
@@ -19,9 +18,6 @@ FEWER = (NAMES_MAX, 10, 3)
 
 LEAST_FOLDER_LINE = len("a/ (1 file)\n")
 """Minimum characters of a folder's line, without indentation."""
-
-_FOLDER_LINE = re.compile(r"(.+)/(?: \([\d,]+ files?\))?")
-"""The line of a folder, with the number of its files if it is folded."""
 
 _SIDE = frozenset(
     {"test", "tests", "testing", "__tests__", "spec", "specs", "e2e", "fixtures", "benchmarks"}
@@ -41,21 +37,6 @@ def draw_skeleton(
     size of the project.
     """
     return _Map(layout, hidden, near, characters).draw()
-
-
-def drawn_files(drawn: str) -> Iterator[str]:
-    """Yield the paths of the files in a drawn map, with names as `printable` returns them."""
-    above: list[str] = []
-    for line in drawn.splitlines():
-        text = line.lstrip(" ")
-        depth = (len(line) - len(text)) // 2
-        folder = _FOLDER_LINE.fullmatch(text)
-        if folder is not None:
-            above[depth:] = [folder[1]]
-            continue
-        for name in text.split("  "):
-            if name and not name.startswith("… "):
-                yield "/".join([*above[:depth], name])
 
 
 def printable(name: str) -> str:

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import Literal, Protocol
 
 from ..core.sized_cache import SizedCache
 
@@ -14,46 +13,40 @@ CHARACTERS_PER_TOKEN = 4
 """Average characters of a token: the model vendors' rule of thumb for English text. Code is close to it: this
 package's own Python has 4.5 characters a token with o200k_base, and 3.2 to 3.8 with older vocabularies."""
 
-CounterName = Literal["estimate", "exact"]
+CACHE_CHARACTERS = 4_000_000
+"""Maximum characters of text whose token counts are cached: some forty contexts of the largest usual size."""
 
 
-class TokenCounter(Protocol):
-    """Counts the tokens of a text. Thread-safe."""
+class TokenCounter:
+    """Counts the tokens of a text, exactly with the function `encode` of a vocabulary, else by an estimate:
+    a token for every four characters. Thread-safe."""
 
-    @property
-    def name(self) -> str:
+    def __init__(self, name: str = "estimate", encode: Callable[[str], list[int]] | None = None) -> None:
+        self.name = name
         """The name in records: `estimate`, or that of the vocabulary."""
-        ...
+        self._encode = encode
+        self._counts = SizedCache[str, int](CACHE_CHARACTERS)
 
     def count(self, text: str) -> int:
-        """Return the number of tokens of a text."""
-        ...
+        """Return the number of tokens of a text; special tokens in it count as plain text.
+
+        A long text is counted in pieces, which may give a few tokens more.
+        """
+        if self._encode is None:
+            return -(-len(text) // CHARACTERS_PER_TOKEN)
+        count = self._counts.get(text)
+        if count is None:
+            count = sum(len(self._encode(piece)) for piece in pieces(text))
+            self._counts.put(text, count, len(text))
+        return count
 
     def characters(self, tokens: int) -> int:
-        """Return the average number of characters of a number of tokens."""
-        ...
+        """Return the average number of characters of a number of tokens: 4, or 4.5 where they are counted,
+        the average of code with o200k_base."""
+        return tokens * CHARACTERS_PER_TOKEN if self._encode is None else tokens * 9 // 2
 
 
-class Estimate:
-    """Estimates one token for every four characters, whatever the model."""
-
-    name = "estimate"
-
-    def count(self, text: str) -> int:
-        """Return a quarter of the characters, rounded up."""
-        return estimate(len(text))
-
-    def characters(self, tokens: int) -> int:
-        """Return four characters for each token."""
-        return tokens * CHARACTERS_PER_TOKEN
-
-
-ESTIMATE = Estimate()
-
-
-def estimate(characters: int) -> int:
-    """Return the estimated tokens of a number of characters: ceil(characters / 4)."""
-    return -(-characters // CHARACTERS_PER_TOKEN)
+ESTIMATE = TokenCounter()
 
 
 def counter_of(wanted: str, model: str) -> tuple[TokenCounter, str]:
@@ -65,7 +58,7 @@ def counter_of(wanted: str, model: str) -> tuple[TokenCounter, str]:
     if wanted != "exact":
         return ESTIMATE, ""
     try:
-        return exact_counter(model), ""
+        return _counter(vocabulary_of(model)), ""
     except NotInstalledError as error:
         return ESTIMATE, f"tokens are estimated, not counted: {error}"
 
@@ -84,46 +77,9 @@ VOCABULARIES: tuple[tuple[str, str], ...] = (
 PIECE_CHARACTERS = 100_000
 """Maximum characters counted at once: the package refuses texts with a million characters."""
 
-CACHE_CHARACTERS = 4_000_000
-"""Maximum characters of text whose token counts are cached: some forty contexts of the largest usual size."""
-
 
 class NotInstalledError(Exception):
     """The optional package bpe-openai isn't installed. The message says what to do."""
-
-
-class ExactCounter:
-    """Counts with one vocabulary (.05 ms for 1,000 characters of code) and caches the counts."""
-
-    def __init__(self, name: str, encode: Callable[[str], list[int]]) -> None:
-        self._name = name
-        self._encode = encode
-        self._counts = SizedCache[str, int](CACHE_CHARACTERS)
-
-    @property
-    def name(self) -> str:
-        """The vocabulary's name."""
-        return self._name
-
-    def count(self, text: str) -> int:
-        """Return the number of tokens of a text; special tokens in it count as plain text.
-
-        A long text is counted in pieces, which may give a few tokens more.
-        """
-        count = self._counts.get(text)
-        if count is None:
-            count = sum(len(self._encode(piece)) for piece in pieces(text))
-            self._counts.put(text, count, len(text))
-        return count
-
-    def characters(self, tokens: int) -> int:
-        """Return 4.5 characters for each token, the average of code with o200k_base."""
-        return tokens * 9 // 2
-
-
-def exact_counter(model: str) -> ExactCounter:
-    """Return the counter for a model's name. Raises `NotInstalledError`."""
-    return _counter(vocabulary_of(model))
 
 
 def vocabulary_of(model: str) -> str:
@@ -144,7 +100,7 @@ def pieces(text: str) -> list[str]:
 
 
 @cache
-def _counter(vocabulary: str) -> ExactCounter:
+def _counter(vocabulary: str) -> TokenCounter:
     with warnings.catch_warnings():
         # The package reads its data with a function that Python 3.11 deprecates.
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -155,4 +111,4 @@ def _counter(vocabulary: str) -> ExactCounter:
             raise NotInstalledError(
                 "bpe-openai isn't installed; install foveal[exact], or set context.token_counter to estimate"
             ) from error
-        return ExactCounter(vocabulary, get_encoding(vocabulary).encode_ordinary)
+        return TokenCounter(vocabulary, get_encoding(vocabulary).encode_ordinary)

@@ -55,7 +55,7 @@ def compile_glob(pattern: str) -> Glob:
     that escapes nothing and what exceeds `MAX_PATTERN`, `MAX_ALTERNATIVES`, `MAX_EXPANDED`, `MAX_NESTING`.
     """
     alternatives = [_names(anchored) for anchored in anchored_globs(pattern)]
-    expression = re.compile("|".join(f"(?:{_path_expression(names)})" for names in alternatives), re.DOTALL)
+    expression = re.compile("|".join(f"(?:{path_expression(names)})" for names in alternatives), re.DOTALL)
     return Glob(pattern, any(_matches_everything(names) for names in alternatives), expression)
 
 
@@ -199,8 +199,10 @@ def _matches_everything(names: list[str]) -> bool:
     return names[0] == "**" and all(name.strip("*") == "" for name in names[1:]) and len(names) <= 2
 
 
-def _path_expression(names: list[str]) -> str:
-    """Translate the names of a pattern.
+def path_expression(names: list[str]) -> str:
+    """Return a regular expression for the names of a pattern that `fullmatch` compares with a path.
+
+    Raises `ValueError` for a backslash that escapes nothing.
 
     The names between two `**` match as far left as possible, without backtracking. For a star the leftmost
     match is always enough, and so the search doesn't try every combination.

@@ -19,7 +19,7 @@ from ..core.storage import (
     transaction,
 )
 from ..core.system import System
-from .exact import Floats, Ids, are_in, as_ids, ordered_ids, stored_halves
+from .unit_vectors import Floats, Ids, as_ids, unit_halves
 
 log = logging.getLogger(__name__)
 
@@ -106,7 +106,7 @@ class EmbeddingStore:
             raise ValueError(f"{len(matrix)} vectors for {len(digests)} contents")
         if not digests:
             return as_ids([])
-        halves = stored_halves(matrix, np.shape(matrix)[1]).astype(_HALF)
+        halves = unit_halves(matrix, np.shape(matrix)[1]).astype(_HALF)
         with self._lock, transaction(self._db):
             number = self._model_for(model, halves.shape[1])
             found = self._find(number, digests)
@@ -162,7 +162,7 @@ class EmbeddingStore:
             if used <= max_bytes or not count:
                 return 0
             surplus = min(count, int(count * (1 - PRUNED_SHARE * max_bytes / used)) + 1)
-            doomed = self._longest_unused(surplus, ordered_ids(as_ids(_listed(keep))))
+            doomed = self._longest_unused(surplus, as_ids(_listed(keep)))
             self._delete(doomed)
             half_empty = self._pragma("freelist_count") * 2 > self._pragma("page_count")
             if doomed and (half_empty or self._used_bytes() > max_bytes):
@@ -189,7 +189,7 @@ class EmbeddingStore:
         chosen: list[tuple[int, int, bytes]] = []
         rows = self._db.execute("SELECT id, model, digest FROM digests ORDER BY day, id")
         while len(chosen) < count and (some := rows.fetchmany(_BATCH)):
-            spared = are_in(as_ids([row[0] for row in some]), kept)
+            spared = np.isin(as_ids([row[0] for row in some]), kept)
             chosen += [row for row, is_kept in zip(some, spared, strict=True) if not is_kept]
         rows.close()
         return chosen[:count]

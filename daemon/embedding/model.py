@@ -11,9 +11,9 @@ import hashlib
 import os
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any, Literal
 
 import numpy as np
@@ -145,7 +145,8 @@ def load_model(name: str, cache_dir: str, threads: int, progress: Progress, syst
 
     Any name but `DEFAULT_MODEL` must be known to fastembed (case doesn't matter). fastembed downloads that
     model into `cache_dir` if it isn't there yet, which may take minutes; without a connection the download
-    fails after half a minute. Raises `ModelUnavailable`, whose message says what to do.
+    fails after half a minute, and what fastembed logs says why. Raises `ModelUnavailable`, whose message says
+    what to do.
     """
     if _is_default(name):
         progress("loading", 0.0)
@@ -230,18 +231,13 @@ def _open_known(name: str, cache_dir: str, threads: int, *, local_files_only: bo
         near = [key for key in known if name.lower() in key] or difflib.get_close_matches(name.lower(), known)
         names = ", ".join(known[key]["model"] for key in near[:3]) or DEFAULT_MODEL
         raise ModelUnavailable(f"fastembed knows no embedding model named {name}; is it one of {names}?")
-    with _logged_errors() as logged:
-        try:
-            runtime = fastembed.TextEmbedding(
-                name,
-                cache_dir=cache_dir,
-                threads=1,
-                providers=_PROVIDERS,
-                local_files_only=local_files_only,
-            )
-        # The exceptions depend on the model, on the version of huggingface_hub, and on onnxruntime.
-        except Exception as error:
-            raise _CannotOpen(" ".join([str(error), *logged[:1]])) from error
+    try:
+        runtime = fastembed.TextEmbedding(
+            name, cache_dir=cache_dir, threads=1, providers=_PROVIDERS, local_files_only=local_files_only
+        )
+    # The exceptions depend on the model, on the version of huggingface_hub, and on onnxruntime.
+    except Exception as error:
+        raise _CannotOpen(str(error)) from error
     return EmbeddingModel(name, runtime, description["dim"], threads)
 
 
@@ -275,31 +271,6 @@ def _import_fastembed() -> Any:
     import fastembed
 
     return fastembed
-
-
-@contextmanager
-def _logged_errors() -> Iterator[list[str]]:
-    """Collect the errors that fastembed logs on this thread: its exceptions don't say why a download failed,
-    but its log does."""
-    from loguru import logger
-
-    # loguru's default sink (number 0) writes to standard error; nothing else in this process uses loguru.
-    with suppress(ValueError):
-        logger.remove(0)
-    thread = threading.get_ident()
-    messages: list[str] = []
-    sink = logger.add(
-        lambda message: messages.append(message.strip()),
-        level="ERROR",
-        format="{message}",
-        filter=lambda record: (
-            (record["name"] or "").startswith("fastembed") and record["thread"].id == thread
-        ),
-    )
-    try:
-        yield messages
-    finally:
-        logger.remove(sink)
 
 
 def _register(fastembed: Any) -> str:

@@ -8,19 +8,16 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
-import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from ..core.system import System
 from ..index.chunk_table import ChunkText
 from ..index.store import Reader
 from .embed_queue import EmbedQueue
 from .embeddings import EmbeddingStore
-from .exact import Floats, Ids, as_ids
 from .messages import VectorHits
-from .vector_state import Nearest
-from .vectors import VectorIndex
+from .unit_vectors import Floats, Ids, as_ids, have_direction
+from .vectors import Nearest, VectorIndex
 
 FOLDER = "vectors"
 """Name of the folder with the vector index, inside a project's folder."""
@@ -143,11 +140,6 @@ class ProjectVectors:
 
     def keep(self, digests: Sequence[bytes], matrix: Floats) -> None:
         """Store the vectors of contents durably, except contents whose chunks were deleted meanwhile."""
-        self.take(digests, matrix)
-        self._index.save()
-
-    def take(self, digests: Sequence[bytes], matrix: Floats) -> None:
-        """Store vectors like `keep`, but leave writing the vector file to a later `keep` or `save`."""
         with self._reader() as reader:
             alive = reader.chunks.alive(digests)
         directed = have_direction(matrix)
@@ -155,10 +147,7 @@ class ProjectVectors:
         ids = self._store.put(self._model, [digests[row] for row in rows], matrix[rows])
         self._index.add(ids, matrix[rows])
         self._queue.forget(digests)
-
-    def save(self) -> None:
-        """Write the vector file if enough vectors were added since it was last written."""
-        self._index.save()
+        self._index.save(growing=bool(self._queue))
 
     def digests(self) -> list[bytes]:
         """Return the digests of the contents that have a vector in this project."""
@@ -205,10 +194,6 @@ class ProjectVectors:
             if len(hits) >= limit or len(nearest.ids) < size:
                 return VectorHits(tuple(hits[:limit]), self.pending)
             size *= 4
-
-    def close(self) -> None:
-        """Close the index, from any thread. Unsaved vectors are loaded from the embedding store next time."""
-        self._index.close()
 
     def _many_gone(self, before: _Size, now: _Size) -> bool:
         gone = before.gone_until(now)
@@ -287,15 +272,6 @@ class ProjectVectors:
                 yield reader
         finally:
             reader.close()
-
-
-def have_direction(matrix: Floats) -> NDArray[np.bool_]:
-    """Return for each vector (n, dim) whether it has a direction, that is, isn't zero.
-
-    A model may return a zero vector for a text; such a text can't be found.
-    """
-    found: NDArray[np.bool_] = np.linalg.norm(matrix, axis=1) > 0.5
-    return found
 
 
 PAGE = 20_000

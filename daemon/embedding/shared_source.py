@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from ..core.errors import FovealError
 from ..core.system import System
-from .exact import Floats, stored_halves
+from .unit_vectors import Floats, unit_halves
 
 LENGTH_TOLERANCE = 2e-3
 """Maximum difference of a stored vector's length from 1. Rounding to 16 bits changes it by 2^-11 at most."""
@@ -113,7 +113,7 @@ class VectorCodec:
 
     def pack(self, key: bytes, vector: Floats) -> bytes:
         """Return the value to store for a unit vector (dim,) under a key."""
-        halves = stored_halves(vector, len(vector))[0].astype(_HALF)
+        halves = unit_halves(vector, len(vector))[0].astype(_HALF)
         data: bytes = halves.tobytes()
         body = self._model + len(vector).to_bytes(2, "little") + data
         return _MARK + self._tag(key, body) + body

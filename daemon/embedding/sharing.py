@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 
 from ..core.storage import DatabaseError
 from ..core.system import System
-from .exact import Floats
 from .messages import Pushed, SharedProgress, SharedStore
 from .redis_source import RedisSource
 from .shared_source import EmbeddingSource, SourceError, VectorCodec
+from .unit_vectors import Floats
 
 log = logging.getLogger(__name__)
 

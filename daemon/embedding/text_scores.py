@@ -19,11 +19,11 @@ import numpy as np
 from ..core.storage import DatabaseError, damage_raised, may_pass
 from ..core.system import System
 from .embeddings import EmbeddingStore
-from .exact import Floats, Halves, scores, stored_halves, unit
 from .lazy_model import LazyModel
 from .messages import ScoreTexts, TextScores
 from .model import EmbeddingModel
-from .project_vectors import have_direction
+from .unit_vectors import Floats, Halves, have_direction, unit_halves
+from .vectors import cosines
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ class TextScorer:
         self._distrusted = False
         """Whether the file was found damaged: it is then checked when it is next opened."""
         self._documents: OrderedDict[bytes, Halves] = OrderedDict()
-        self._queries: OrderedDict[str, Floats] = OrderedDict()
+        self._queries: OrderedDict[str, Halves] = OrderedDict()
         self._hurried = False
         self._threads = ThreadPoolExecutor(min(MAX_THREADS, os.cpu_count() or 1), "texts")
 
@@ -91,13 +91,12 @@ class TextScorer:
         if self._store is not None:
             self._store.close()
 
-    def _query(self, model: EmbeddingModel, text: str) -> Floats:
+    def _query(self, model: EmbeddingModel, text: str) -> Halves:
         """Return the vectors of a query's windows, (windows, dim), without those that have no direction."""
         vectors = self._queries.get(text)
         if vectors is None:
             found = model.embed_query(text)
-            found = found[have_direction(found)]
-            vectors = self._queries[text] = unit(found, model.dim) if len(found) else found
+            vectors = self._queries[text] = unit_halves(found[have_direction(found)], model.dim)
         self._queries.move_to_end(text)
         return vectors
 
@@ -116,7 +115,7 @@ class TextScorer:
         self._documents.update((digest, nothing) for digest, vector in embedded if vector is None)
         found = {digest: vector for digest, vector in embedded if vector is not None}
         if found:
-            matrix = stored_halves(np.stack(list(found.values())), model.dim)
+            matrix = unit_halves(np.stack(list(found.values())), model.dim)
             self._documents.update(zip(found, matrix, strict=True))
             self._keep(model, list(found), matrix)
 
@@ -175,15 +174,15 @@ def _digest(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def _row(matrix: Halves | None, known: Iterable[int], count: int, query: Floats) -> tuple[float, ...]:
+def _row(matrix: Halves | None, known: Iterable[int], count: int, query: Halves) -> tuple[float, ...]:
     """Return for each document the highest cosine with a query's windows, 0 for one without a vector."""
     row = [0.0] * count
     if matrix is not None and len(query):
-        for n, score in zip(known, scores(matrix, query).tolist(), strict=True):
+        for n, score in zip(known, cosines(matrix, query).tolist(), strict=True):
             row[n] = score
     return tuple(row)
 
 
-def _shrink(kept: OrderedDict[bytes, Halves] | OrderedDict[str, Floats], most: int) -> None:
+def _shrink(kept: OrderedDict[bytes, Halves] | OrderedDict[str, Halves], most: int) -> None:
     while len(kept) > most:
         kept.popitem(last=False)

@@ -11,11 +11,12 @@ from ..core.errors import FovealError
 from ..core.storage import DatabaseError, damage_raised
 from ..core.system import System
 from ..index.chunks import embedded_text
-from .exact import Floats, scores, stored_halves, unit
 from .messages import SearchVectors, VectorHits
 from .model import EmbeddingModel
-from .project_vectors import ProjectVectors, have_direction
+from .project_vectors import ProjectVectors
+from .unit_vectors import Floats, have_direction, unit_halves
 from .vector_updater import EmbeddedProject, VectorUpdater
+from .vectors import cosines
 
 
 class VectorSearch:
@@ -47,7 +48,8 @@ class VectorSearch:
         if not first:
             return hits
         # Rounded like stored vectors, so that a content has the same score in this search and in later ones.
-        found = scores(stored_halves(np.stack(list(first.values())), model.dim), unit(queries, model.dim))
+        matrix = unit_halves(np.stack(list(first.values())), model.dim)
+        found = cosines(matrix, unit_halves(queries, model.dim))
         scored = dict(hits.hits) | dict(zip(first, found.tolist(), strict=True))
         ordered = sorted(scored.items(), key=lambda hit: (-hit[1], hit[0]))
         return VectorHits(tuple(ordered[: command.limit]), max(0, hits.pending - len(first)))

@@ -23,7 +23,6 @@ from ..index.chunk_table import ChunkText
 from ..index.chunks import embedded_text
 from ..index.store import FILE_NAME, Reader, check_index
 from .embeddings import EmbeddingStore
-from .exact import Floats, as_ids
 from .lazy_model import LazyModel
 from .messages import (
     DEFAULT_DIMENSIONS,
@@ -37,6 +36,7 @@ from .messages import (
 from .model import EmbeddingModel, model_key
 from .project_vectors import ProjectVectors
 from .sharing import LOOK_UP, SharedEmbeddings, Vectors
+from .unit_vectors import Floats, as_ids
 
 log = logging.getLogger(__name__)
 
@@ -90,15 +90,9 @@ class EmbeddedProject(Struct):
     again_at: float = 0.0
     asked_at: float = 0.0
 
-    def unload(self) -> None:
-        """Close the vectors; they are loaded again at the next step."""
-        if self.vectors is not None:
-            self.vectors.close()
-        self.vectors, self.stale = None, True
-
 
 class VectorUpdater:
-    """The projects of the embedder process and their embeddings. For one thread, except `get` and `hurry`.
+    """The projects of the embedder process and their embeddings. For one thread, except `get`.
 
     Temporary errors, such as a full disk, are not raised: the work is postponed, and `report` receives the
     reason with the progress.
@@ -133,7 +127,7 @@ class VectorUpdater:
         self._store: EmbeddingStore | None = None
         self._distrusted = False
         """Whether the embedding store was found damaged: it is then checked when it is next opened."""
-        # Loading vectors and building graphs run at low priority on these threads too; answering questions
+        # Loading vectors runs at low priority on these threads too; answering questions
         # doesn't use them.
         self._threads = ThreadPoolExecutor(command.threads, "embed", _lower_priority)
         self._later = later
@@ -151,9 +145,7 @@ class VectorUpdater:
 
     def drop(self, root: str) -> None:
         """Stop keeping a project's vectors."""
-        project = self._projects.pop(root, None)
-        if project is not None:
-            project.unload()
+        self._projects.pop(root, None)
 
     def forget(self, command: ForgetVectors) -> Forgotten:
         """Delete the embeddings that only one project uses. Raises `DatabaseError` if an index that may use
@@ -175,20 +167,11 @@ class VectorUpdater:
         self._paused = paused
         self.report_all()
 
-    def hurry(self) -> None:
-        """Cancel long-running work, for good. From any thread."""
-        self.model.close()
-        for project in list(self._projects.values()):
-            if project.vectors is not None:
-                project.vectors.close()
-
     def close(self) -> None:
         """Close all files and end the threads; the embeddings are on the disk."""
         self._threads.shutdown()
         if self.shared is not None:
             self.shared.close()
-        for root in list(self._projects):
-            self.drop(root)
         if self._store is not None:
             self._store.close()
 
@@ -267,8 +250,9 @@ class VectorUpdater:
     def _refresh(self, project: EmbeddedProject) -> None:
         """Load the vectors of a project if needed, and look for added and deleted chunks."""
         if project.vectors is None and (dim := self._dim()) is not None:
+            store = self._opened_store()
             project.vectors = ProjectVectors(
-                project.root, project.folder, self._opened_store(), self._key, dim, self._system
+                project.root, project.folder, store, self._key, dim, self._system
             )
         if project.vectors is not None:
             self._run(project.vectors.refresh)
@@ -351,10 +335,7 @@ class VectorUpdater:
         with self._postponing(project):
             vectors.note_asked(asked)
             if found:
-                self._run(partial(vectors.take, list(found), np.stack(list(found.values()))))
-            if not self._could_ask(project):
-                self._tell(project)  # before writing the file: searches already find all
-                self._run(vectors.save)
+                self._run(partial(vectors.keep, list(found), np.stack(list(found.values()))))
 
     def _vectors_of(self, digests: Sequence[bytes]) -> Vectors:
         """Return this machine's embeddings of contents. From any thread."""
@@ -404,7 +385,7 @@ class VectorUpdater:
 
     def _distrust_store(self) -> None:
         for project in self._projects.values():
-            project.unload()
+            project.vectors, project.stale = None, True  # loaded again at the next step
         self._distrusted = True
         if self._store is not None:
             with suppress(DatabaseError):

@@ -1,60 +1,74 @@
-"""The vector index of one project: vectors are added, removed, searched, and stored in a file.
+"""The vectors of one project in usearch: a search graph in a file, and the vectors added since.
 
-The database of embeddings is authoritative. The file may be missing, damaged or out of date: `sync` restores
-it from the database.
+The only file that imports usearch. The database of embeddings is authoritative: the file may be missing,
+damaged or out of date, and `sync` restores it from the database.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+import onnxruntime  # type: ignore[import-untyped] # noqa: F401 - loaded after usearch it crashes (1.31, 2.26)
+from msgspec import Struct
+from numpy.typing import ArrayLike, NDArray
+from usearch.compiled import MetricKind
+from usearch.index import BatchMatches, Index, Matches, search
 
 from ..core.quarantine import clear_file
 from ..core.system import System
 from .embeddings import StoredVectors
-from .exact import Ids, Matrix, as_ids, ordered_ids, stored_halves, unit
-from .vector_file import (
-    file_name,
-    read_vector_file,
-    remove,
-    write_vector_file,
-)
-from .vector_state import Graph, GraphBuilder, Nearest, VectorState, empty_tail, no_ids
+from .unit_vectors import Floats, Halves, Ids, as_ids, unit_halves
+from .vector_file import file_name, read_vector_file, remove, write_vector_file
 
 log = logging.getLogger(__name__)
 
-TAIL_VECTORS = 8_192
-TAIL_SHARE = 64
-"""New vectors stay in memory (the tail), where a search compares each of them, until there are more than
-8,192 plus a 64th of the graph's size; then they are added to the graph. 8,192 vectors of 384 dimensions take
-13 MB, and 0.2 ms of a search. A project with fewer vectors needs no graph and no file. The share bounds how
-often the file is rewritten while a large project is embedded: 70 times for a million vectors."""
+EXACT_VECTORS = 8_192
+GRAPH_COST = 25
+"""Number of vectors up to which all are compared, which takes .4 ms, and how many can be compared in the time
+in which the graph finds one. Of more vectors, the graph finds the nearest."""
+
+WIDE_SHARE = 8
+"""If a filter allows at least this part of the vectors, the nearest are taken from the graph and filtered;
+else the allowed vectors are compared, 1 µs each."""
+
+RECENT_VECTORS = 1_000
+RECENT_SHARE = 64
+GROWING_SHARE = 4
+"""New vectors are only in memory until there are more than these plus a part of those in the file; then all
+are written. While many follow, the part is larger, so that a large project isn't written too often."""
 
 LIVE_SHARE = 0.6
-"""Minimum share of a graph's vectors that are live; below it the graph is rebuilt. Above it the removed
-vectors cost little but space."""
+"""Minimum share of the vectors that are in use; below it the graph is rebuilt."""
 
-PUBLISHED_GROWTH = 1.5
-"""Factor of growth after which a graph that is still being built is saved and searched."""
+LOADED = 4_096
+"""Number of vectors loaded at a time."""
+
+ADDED = 16
+"""Number of vectors added at a time, 5 ms, for which a search may have to wait."""
 
 LoadVectors = Callable[[Ids], StoredVectors]
 """Returns embeddings by id, leaving out deleted ones: `EmbeddingStore.vectors` for one model."""
 
 
-class VectorIndex:
-    """Vectors of one project by id, searched by cosine. Safe across threads.
+class Nearest(Struct, frozen=True):
+    """The result of a search: ids (n,) and cosines (n,) rounded to six decimals, best first, ties by id."""
 
-    A search uses the immutable state that is current when it begins, and waits only for another search in
-    the same graph. `add` and `discard` create the next state, and wait only for each other. `save` and `sync`
-    build a new graph while the old graph is searched; only one graph is built at a time.
+    ids: Ids
+    scores: Floats
+
+
+class VectorIndex:
+    """Vectors of one project by id, searched by cosine. One thread changes it, another may search meanwhile.
 
     `model_key` identifies the model and everything else that determines a text's vector. The folder holds one
-    file; files of other models are removed. Raises `OSError` when the folder can't be used.
+    file; files of other models are removed. Raises `OSError` when the folder can't be used. Vectors that are
+    no longer in use may be found until the graph is rebuilt.
     """
 
     def __init__(self, folder: str, dim: int, model_key: str, system: System) -> None:
@@ -63,28 +77,30 @@ class VectorIndex:
         self.path = os.path.join(folder, file_name(model_key))
         self._model_key = model_key
         self._system = system
-        self._changing = threading.Lock()
-        self._building = threading.Lock()
-        self._closed = threading.Event()
+        self._lock = threading.Lock()
+        """Guards searches, additions, and the exchange of the graphs."""
         clear_file(self.path, system)  # a pipe would block, a folder can't be replaced
         for name in os.listdir(folder):
-            # Those of other models, and what a killed process was writing; not what was set aside as damaged.
+            # Those of other models, and what a killed process was writing.
             is_vectors = name.startswith("vectors-") and name.endswith((".bin", ".tmp"))
             if is_vectors and os.path.join(folder, name) != self.path:
                 remove(os.path.join(folder, name))
-        self._state = VectorState(self._open(), no_ids(), empty_tail(dim))
+        self._live = as_ids([])
+        self._recent = self._new()
+        self._mapped = memoryview(b"")
+        self._disk = self._open()
 
-    def close(self) -> None:
-        """Stop a `save` or `sync` that runs in another thread soon, and make later calls do nothing."""
-        self._closed.set()
+    def __del__(self) -> None:
+        # usearch keeps raw pointers into the mapping, so it is reset before the mapping is released.
+        if hasattr(self, "_disk"):
+            self._disk.reset()  # type: ignore[no-untyped-call]  # usearch annotates it not
 
     def __len__(self) -> int:
-        state = self._state
-        return state.count + len(state.tail)
+        return len(self._live)
 
     def ids(self) -> Ids:
-        """Return the ids of all vectors, in arbitrary order."""
-        return self._state.live_ids()
+        """Return the ids of all vectors in use, in order."""
+        return self._live
 
     def search(self, queries: ArrayLike, k: int, among: ArrayLike | None = None) -> Nearest:
         """Return the k vectors nearest to one query (dim,), or to any of several queries (m, dim).
@@ -93,9 +109,18 @@ class VectorIndex:
         None for all; unknown ids are ignored. The search is exact if few vectors are searched; otherwise it
         finds about 99 % of the nearest. Raises `ValueError` for queries of another size or without direction.
         """
-        if k < 1:
-            raise ValueError(f"the {k} nearest vectors were asked for")
-        return self._state.search(unit(queries, self.dim), k, None if among is None else ordered_ids(among))
+        asked = unit_halves(queries, self.dim)
+        with self._lock:
+            if among is None:
+                return _merged(self._nearest(asked, k), k)
+            wanted = np.unique(as_ids(among))
+            if WIDE_SHARE * len(wanted) > len(self):
+                size = math.ceil(2 * k * len(self) / max(len(wanted), 1))
+                near = _merged(self._nearest(asked, size), size)
+                allowed = np.isin(near.ids, wanted)
+                if allowed.sum() >= k:
+                    return Nearest(near.ids[allowed][:k], near.scores[allowed][:k])
+            return _merged(self._chosen(asked, k, wanted), k)
 
     def add(self, ids: ArrayLike, vectors: ArrayLike) -> None:
         """Add vectors (n, dim) with ids (n,). An id that the index already has keeps its vector.
@@ -105,142 +130,150 @@ class VectorIndex:
         numbers = as_ids(ids)
         if not len(numbers):
             return
-        # Rounded as in the file, so that no score changes when the vectors move to the file.
-        matrix = stored_halves(vectors, self.dim).astype(np.float32)
+        matrix = unit_halves(vectors, self.dim)
         if len(matrix) != len(numbers):
             raise ValueError(f"{len(matrix)} vectors for {len(numbers)} ids")
         numbers, first = np.unique(numbers, return_index=True)
-        with self._changing:
-            state = self._state.revived(numbers)
-            new = ~state.holds(numbers)
-            self._state = state.appended(numbers[new], matrix[first[new]])
-
-    def discard(self, ids: ArrayLike) -> None:
-        """Remove vectors by id; unknown ids are ignored. A removed vector can be added again."""
-        with self._changing:
-            state = self._state.discarded(ordered_ids(ids))
-            # A graph that is being built may contain any of these vectors, so their ids stay marked as dead
-            # until it is done.
-            self._state = state if self._building.locked() else state.buried()
+        new = ~(self._disk.contains(numbers) | self._recent.contains(numbers))
+        numbers, matrix = numbers[new], matrix[first[new]]
+        for start in range(0, len(numbers), ADDED):
+            piece = slice(start, start + ADDED)
+            with self._lock:
+                self._recent.add(numbers[piece], matrix[piece], threads=1)
+        self._live = np.union1d(self._live, as_ids(ids))
 
     def sync(self, ids: ArrayLike, load: LoadVectors) -> None:
-        """Make the index hold exactly the vectors of `ids`: remove others, and load missing ones.
-
-        This opens a project's vectors, and restores them after the file was lost. If many vectors are missing
-        they are built into a graph, at about a millisecond each; meanwhile the finished part can be searched.
-        Vectors that another thread adds until this returns are kept. Raises `OSError` like `save`, and any
-        error of `load`.
-        """
-        wanted = ordered_ids(ids)
-        with self._changing:
-            self._state = state = self._state.revived(wanted)
-        here = ordered_ids(state.live_ids())
-        self.discard(np.setdiff1d(here, wanted, assume_unique=True))
-        missing = wanted[~state.holds(wanted)]
-        if len(missing) > _tail_limit(state):
-            self._build(wanted, load)
-        elif len(missing):
+        """Make the index hold the vectors of exactly `ids`; load missing ones, and write the file if it is
+        worth it. What is loaded so far can be searched. Raises `OSError` like `save`, and any error of
+        `load`."""
+        wanted = np.unique(as_ids(ids))
+        held = self._disk.contains(wanted) | self._recent.contains(wanted)
+        self._live = wanted[held]
+        for missing in _pieces(wanted[~held], LOADED):
             stored = load(missing)
             self.add(stored.ids, stored.matrix)
         self.save()
 
-    def save(self) -> bool:
-        """Add the recent vectors to the graph and write its file, if there are enough of them.
+    def save(self, *, growing: bool = False) -> None:
+        """Write all vectors in use into the file if enough of them are only in memory, or too many in the
+        file aren't in use; with `growing` many more will follow.
 
-        Returns whether the file was written. Until then the recent vectors are only in memory and in the
-        database, from which `sync` loads them. Adding 8,192 vectors to a graph of 100,000 takes 6 s, and
-        2 KB of memory for each vector of the graph. Raises `OSError` when the file can't be written; the
-        vectors can still be searched then.
+        Adding vectors to a graph of 100,000 takes .5 ms each. Raises `OSError` when the file can't be
+        written; the vectors can still be searched then.
         """
-        state = self._state
-        if len(state.tail) <= _tail_limit(state) and not _is_decayed(state):
-            return False
-        return self._build(no_ids(), None)
+        in_file, in_memory = len(self._disk), len(self._recent)
+        is_decayed = len(self) < LIVE_SHARE * (in_file + in_memory)
+        limit = RECENT_VECTORS + in_file // (GROWING_SHARE if growing else RECENT_SHARE)
+        if not is_decayed and in_memory <= limit:
+            return
+        whole = self._new() if is_decayed or in_file else self._recent
+        if in_file and not is_decayed:
+            whole.load(self._mapped)
+        for keys in _pieces(self._live[~whole.contains(self._live)], LOADED):
+            pairs = zip(_rows(self._disk, keys), _rows(self._recent, keys), strict=True)
+            whole.add(keys, np.stack([one if one is not None else other for one, other in pairs]), threads=1)
+        if len(whole):
+            write_vector_file(self.path, self._model_key, self._system, lambda path: _save(whole, path))
+        else:
+            remove(self.path)
+        with self._lock:
+            self._disk.reset()  # type: ignore[no-untyped-call]  # usearch annotates it not
+            self._disk, self._recent = self._open(), self._new()
 
-    def _open(self) -> Graph | None:
+    def _new(self) -> Index:
+        return Index(
+            ndim=self.dim,
+            metric=MetricKind.Cos,
+            dtype="f16",
+            connectivity=CONNECTIVITY,
+            expansion_add=EXPANSION_ADD,
+            expansion_search=EXPANSION_SEARCH,
+        )
+
+    def _open(self) -> Index:
+        """Return the graph in the file, an empty one if the file is missing or can't be used."""
+        index = self._new()
         try:
-            return Graph(read_vector_file(self.path, self.dim, self._model_key))
+            self._mapped = read_vector_file(self.path, self._model_key)
+            index.view(self._mapped)
         except FileNotFoundError:
-            return None
+            return index
         except Exception as error:
             if isinstance(error, OSError | MemoryError):
                 raise
             log.warning("the vectors are built anew: %s", error)
             remove(self.path)
-        return None
+            return self._new()
+        return index
 
-    def _build(self, wanted: Ids, load: LoadVectors | None) -> bool:
-        """Build the next graph from the current graph, the tail, and the wanted vectors missing in both.
+    def _nearest(self, asked: Halves, k: int) -> Iterator[tuple[Ids, Floats]]:
+        for part in filter(len, (self._disk, self._recent)):
+            is_exact = len(part) <= max(EXACT_VECTORS, GRAPH_COST * k)
+            yield from _found(part.search(asked, k, exact=is_exact, threads=1))
 
-        Returns False if the index was closed meanwhile.
-        """
-        with self._building:
-            with self._changing:
-                state = self._state
-            anew = _is_decayed(state)
-            builder = GraphBuilder(self.dim, None if anew else state.graph)
-            published = max(len(builder), TAIL_VECTORS)
-            for ids, matrix in _pieces(state, anew, wanted[~state.holds(wanted)], load, self.dim):
-                if self._closed.is_set():
-                    return False
-                builder.add(ids, matrix)
-                if len(builder) > PUBLISHED_GROWTH * published and not anew:
-                    published = len(builder)
-                    self._publish(builder)
-            if self._closed.is_set():
-                return False
-            self._publish(builder)
-            with self._changing:
-                self._state = self._state.buried()
-            return True
-
-    def _publish(self, builder: GraphBuilder) -> None:
-        """Write the part of the graph that is finished, and use it for searches from now on."""
-        graph = None
-        if len(builder):
-            write_vector_file(self.path, self.dim, self._model_key, self._system, builder.save, builder.ids)
-            graph = Graph(read_vector_file(self.path, self.dim, self._model_key))
-        else:
-            remove(self.path)
-        with self._changing:
-            self._state = self._state.replaced(graph)
+    def _chosen(self, asked: Halves, k: int, wanted: Ids) -> Iterator[tuple[Ids, Floats]]:
+        for part in (self._disk, self._recent):
+            keys = wanted[part.contains(wanted)]
+            if len(keys):
+                for rows, scores in _compared(np.stack(_rows(part, keys)), asked, k):
+                    yield keys[rows], scores
 
 
-_LOADED = 4_096
-"""Number of vectors loaded at a time."""
+CONNECTIVITY = 32
+EXPANSION_ADD = 128
+EXPANSION_SEARCH = 128
+"""Number of links of each vector, and of candidates kept while adding and while searching.
 
-_ADDED = 256
-"""Number of vectors added to a graph at a time. `close` takes effect between two such batches, after 0.3 s at
-most."""
-
-
-def _tail_limit(state: VectorState) -> int:
-    return TAIL_VECTORS + len(state.live) // TAIL_SHARE
-
-
-def _is_decayed(state: VectorState) -> bool:
-    return state.count < LIVE_SHARE * len(state.live)
+Chosen on 100,000 vectors of 384 dimensions in 16 bits that lie in separate clusters, which are harder to
+search than vectors of real code. A graph may lose whole clusters, so that a
+search finds none of the ten nearest vectors. The share of nearest vectors found, by links / candidates while
+adding / candidates while searching: 16/64/128 .952, 16/128/128 .993, 32/128/64 .996, 32/128/128 .9997. More
+links cost 128 bytes a vector, and no time.
+"""
 
 
-def _pieces(
-    state: VectorState, anew: bool, missing: Ids, load: LoadVectors | None, dim: int
-) -> Iterator[tuple[Ids, Matrix]]:
-    """Yield the vectors to add to a graph, in batches: the old graph's live ones, the tail, the missing."""
-    for ids, matrix in _parts(state, anew, missing, load, dim):
-        for start in range(0, len(ids), _ADDED):
-            yield ids[start : start + _ADDED], matrix[start : start + _ADDED]
+def cosines(matrix: Halves, queries: Halves) -> Floats:
+    """Return each row's highest cosine with the queries (m, dim), as a search in an index scores it."""
+    best = np.full(len(matrix), -1, np.float32)
+    for rows, scores in _compared(matrix, queries, len(matrix)):
+        best[rows] = np.maximum(best[rows], scores)
+    return best
 
 
-def _parts(
-    state: VectorState, anew: bool, missing: Ids, load: LoadVectors | None, dim: int
-) -> Iterator[tuple[Ids, Matrix]]:
-    if anew and state.graph is not None:
-        rows = np.flatnonzero(state.live)
-        for start in range(0, len(rows), _LOADED):
-            some = rows[start : start + _LOADED]
-            yield state.graph.ids[some], state.graph.matrix[some]
-    yield state.tail.ids, state.tail.matrix
-    if load is not None:
-        for start in range(0, len(missing), _LOADED):
-            stored = load(missing[start : start + _LOADED])
-            yield stored.ids, stored_halves(stored.matrix, dim)
+def _rows(index: Index, keys: Ids) -> Sequence[Any]:
+    """Return the vectors under some keys, None for missing ones."""
+    rows: Sequence[Any] = index.get(keys)  # type: ignore[assignment]  # a tuple, for several keys
+    return rows
+
+
+def _compared(matrix: Halves, queries: Halves, k: int) -> Iterator[tuple[NDArray[np.uint64], Floats]]:
+    """Yield for each query the k nearest rows of a matrix with their cosines."""
+    found = search(matrix, queries, min(k, len(matrix)), MetricKind.Cos, exact=True, threads=1)
+    return _found(found)
+
+
+def _found(matches: Matches | BatchMatches) -> Iterator[tuple[Ids, Floats]]:
+    """Yield for each query the keys that were found, with their cosines."""
+    for one in [matches] if isinstance(matches, Matches) else matches:
+        yield one.keys, np.clip(np.round(1 - one.distances, 6), -1, 1)
+
+
+def _merged(found: Iterable[tuple[Ids, Floats]], k: int) -> Nearest:
+    """Return the k best of several results, each id once."""
+    parts = list(found)
+    ids = np.concatenate([as_ids([]), *(keys for keys, _ in parts)])
+    scores = np.concatenate([np.empty(0, np.float32), *(values for _, values in parts)])
+    order = np.lexsort((ids, -scores))
+    first = np.sort(np.unique(ids[order], return_index=True)[1])[:k]
+    return Nearest(ids[order][first], scores[order][first])
+
+
+def _pieces(values: Ids, size: int) -> Iterator[Ids]:
+    return (values[start : start + size] for start in range(0, len(values), size))
+
+
+def _save(index: Index, path: str) -> None:
+    try:
+        index.save(path)
+    except RuntimeError as error:  # the only exception that usearch raises here
+        raise OSError(f"usearch could not write {path}: {error}") from error

@@ -83,7 +83,7 @@ class Embedder:
             waiting.put(envelope)
             return
         if isinstance(envelope.command, Stop) and self._parts is not None:
-            self._parts.updater.hurry()
+            self._parts.updater.model.close()
             self._parts.scorer.hurry()
         self._work.put(lambda: self._reply(envelope))
 

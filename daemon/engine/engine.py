@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from collections.abc import Mapping
+from typing import Any
 
 from ..access.permissions import Permissions
 from ..config.files import config_problems
 from ..config.settings import Environment, UserConfig
+from ..context.built import BYTES_MAX, BuiltContexts
 from ..context.context_log import ContextLog
 from ..context.explanations import ExplainService
-from ..context.rendered import BYTES_MAX, RenderedContexts
 from ..context.scopes import ScopeTable
 from ..context.scoping import ScopeService
 from ..context.service import Contexts
@@ -35,6 +37,7 @@ from ..search.service import SearchService
 from ..sessions.deliveries import Deliveries
 from ..sessions.delivery_tables import RECORD_DAYS, DeliveryLimits
 from ..sessions.service import Sessions
+from ..sessions.session import Session
 from ..sessions.timeline import Timeline
 from ..transcripts.grafting import GraftService
 from ..workspace.freshness import TreeFreshness, deadline_of
@@ -64,7 +67,7 @@ class Engine:
         self._environment = environment
         self._config = config
         self._system = system
-        self._rendered = RenderedContexts(min(BYTES_MAX, config.scopes.max_memory_bytes))
+        self._built = BuiltContexts(min(BYTES_MAX, config.scopes.max_memory_bytes))
         self._work = Work()
         self._stopped = asyncio.Event()
         self.semantics = EmbedderClient(config.embedding, environment.state_dir, self._work, self.events)
@@ -73,9 +76,7 @@ class Engine:
         self.experiences = Experiences(self._work, self.events, system)
         self.commit_marks = CommitMarks(self._work, self.experiences, system)
         self.grafting = GraftService(self._work, self.events, system)
-        self.scoping = ScopeService(
-            self.scopes, self._rendered, self.projects, self._work, self.events, system
-        )
+        self.scoping = ScopeService(self.scopes, self.projects, self._work, self.events, system)
         self._freshness = TreeFreshness(self._work, self.indexing)
         self._searching = SearchService(self._work, self.indexing, self.semantics)
         self.answers = SearchAnswers(self._searching, self._freshness, self._work)
@@ -113,7 +114,7 @@ class Engine:
         )
         self.contexts = Contexts(
             self.scopes,
-            self._rendered,
+            self._built,
             self.scoping,
             self._freshness,
             sources,
@@ -194,7 +195,7 @@ class Engine:
     @property
     def scopes_bytes(self) -> int:
         """Estimated memory of the scopes and their cached contexts."""
-        return self.scopes.memory_bytes + self._rendered.bytes
+        return self.scopes.memory_bytes + self._built.size
 
     # Projects, nodes, files
 
@@ -203,9 +204,25 @@ class Engine:
         project = await self.projects.close(path)
         if project is None:
             return False
-        for scope in self.scopes.of_project(project.root):
-            self._rendered.drop(scope.id)
+        self._built.clear()
         return True
+
+    async def begin_session(
+        self,
+        project: Project,
+        session_id: str,
+        *,
+        name: str = "",
+        agent_name: str = "",
+        selection: str | Mapping[str, Any] | None = None,
+    ) -> Session:
+        """Begin a session of an agent, whose window holds nothing yet."""
+        session = await self.sessions.create(
+            project, session_id, name=name, agent_name=agent_name, selection=selection
+        )
+        self.item_search.warm(project.root, project.instructions.items.items)
+        self.context_log.forget_window(session.id)
+        return session
 
     async def size(self, project: Project) -> IndexSize:
         """Return the size of a project's index."""

@@ -15,7 +15,7 @@ from functools import partial
 
 from msgspec import Struct
 
-from ...hooks.hosts.events import Event, SessionEnding, SubagentStopped, TurnEnded
+from ...hooks.hosts.events import Event
 from ..core.errors import InvalidRequest
 from ..core.quarantine import MARK, clear_file, quarantine
 from ..core.system import System
@@ -135,9 +135,7 @@ class HookGrafts:
         if spooled:
             await asyncio.to_thread(self._spool.remove, self._spool.path_of(spooled))
 
-    async def rest(
-        self, host: str, name: str, event: TurnEnded | SessionEnding, payload: str, spooled: str = ""
-    ) -> None:
+    async def rest(self, host: str, name: str, event: Event, payload: str, spooled: str = "") -> None:
         """Record that a conversation is idle or ended; durable when this returns.
 
         Nothing is kept if it is already queued, or if its transcript can't be read.
@@ -147,7 +145,7 @@ class HookGrafts:
             await self.drop(spooled)
             return
         async with self._files:
-            ends, now = isinstance(event, SessionEnding), asyncio.get_running_loop().time()
+            ends, now = event.kind == "end", asyncio.get_running_loop().time()
             resting = self._resting.get(path)
             if resting is not None:
                 await self.drop(spooled)
@@ -186,9 +184,9 @@ class HookGrafts:
         """Graft a spooled event and remove it; handles every failure of a graft."""
         try:
             event = _event_of(spooled)
-            if isinstance(event, SubagentStopped):
+            if event is not None and event.kind == "subagent_end":
                 await self._graft_event(event)
-            elif isinstance(event, TurnEnded | SessionEnding) and event.transcript_path:
+            elif event is not None and event.kind in {"turn_end", "end"} and event.transcript_path:
                 await self._graft_conversation(event)
         except InvalidRequest as error:
             log.warning("the end of an agent's work can't be grafted: %s", error)
@@ -198,7 +196,7 @@ class HookGrafts:
             return
         await asyncio.to_thread(self._spool.remove, spooled.path)
 
-    async def _graft_event(self, event: SubagentStopped) -> None:
+    async def _graft_event(self, event: Event) -> None:
         """Graft a transcript, or the report if the transcript can't be read."""
         origin = event.origin
         agent = origin.agent_type or origin.host
@@ -218,7 +216,7 @@ class HookGrafts:
             finally:
                 await asyncio.to_thread(os.unlink, path)
 
-    async def _graft_conversation(self, event: TurnEnded | SessionEnding) -> None:
+    async def _graft_conversation(self, event: Event) -> None:
         """Graft the new part of a conversation. An unreadable transcript isn't tried again at each turn."""
         origin, path = event.origin, event.transcript_path
         try:
@@ -235,7 +233,7 @@ class HookGrafts:
         """Remove what a killed daemon left; their events are in the spool still."""
         shutil.rmtree(os.path.join(self._state_dir, REPORTS), ignore_errors=True)
 
-    def _write_report(self, event: SubagentStopped) -> str:
+    def _write_report(self, event: Event) -> str:
         """Write a report as a transcript in the plain format, and return its path."""
         folder = os.path.join(self._state_dir, REPORTS)
         os.makedirs(folder, mode=0o700, exist_ok=True)

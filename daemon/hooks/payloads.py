@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from ...hooks.hosts.events import Event, PromptSubmitted
+from ...hooks.hosts.events import Event
 from ...hooks.hosts.fields import Fields, parsed
 from ...hooks.hosts.host import Hooks
 from ...hooks.hosts.registry import HOSTS, host_named
@@ -104,6 +104,6 @@ class RecentEvents:
 def _key(event: Event) -> str:
     """Return the fields that two payloads of one event share, without the host."""
     origin = event.origin
-    prompt = event.prompt if isinstance(event, PromptSubmitted) else ""
-    parts = (type(event).__name__, origin.session_id, origin.agent_id, origin.moment, prompt)
+    prompt = event.prompt if event.kind == "prompt" else ""
+    parts = (event.kind, origin.session_id, origin.agent_id, origin.moment, prompt)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()

@@ -11,22 +11,7 @@ from typing import Protocol, TypeVar
 
 from msgspec import Struct, field
 
-from ...hooks.hosts.events import (
-    Event,
-    FileEdited,
-    Origin,
-    PromptSubmitted,
-    RepositoryMoved,
-    SessionCompacted,
-    SessionEnding,
-    SessionResumed,
-    SessionStarted,
-    SubagentAnnounced,
-    SubagentStarting,
-    SubagentStopped,
-    TurnEnded,
-    WindowCompacting,
-)
+from ...hooks.hosts.events import Event, Origin
 from ...hooks.hosts.hook_answer import NOTHING, HookAnswer, OutputLimit
 from ..core.errors import FovealError
 from .answer import changed_line, fork_section, resumed_line, session_section, text_limit, wrapped
@@ -140,29 +125,29 @@ class Responder:
 
     async def answer(self, event: Event, limit: OutputLimit, clock: Clock) -> HookAnswer:
         """Act on an event, and return the text for the model and the line for the user."""
-        match event:
-            case SessionStarted() | SessionCompacted():
+        match event.kind:
+            case "start" | "restart":
                 return await self._start(event.origin, event.prompt, limit, clock)
-            case SessionResumed():
+            case "resume":
                 return await self._resume(event, limit, clock)
-            case PromptSubmitted():
+            case "prompt":
                 return await self._prompt(event, limit, clock)
-            case SubagentAnnounced():
-                self._window(event.origin).announce(event.agent_type, event.task)
-            case SubagentStarting():
+            case "announce":
+                self._window(event.origin).announce(event.agent_type, event.prompt)
+            case "subagent":
                 return await self._subagent(event, limit, clock)
-            case FileEdited():
+            case "edit":
                 return await self._edited(event, limit, clock)
-            case TurnEnded():
+            case "turn_end":
                 await self._part(self._backend.idle(event.origin), clock)
-            case WindowCompacting():
+            case "compacting":
                 self._clear(event.origin)
-            case SessionEnding():
+            case "end":
                 self._windows.drop(_key(event.origin))
                 await self._part(self._backend.end(event.origin), clock)
-            case RepositoryMoved():
+            case "moved":
                 await self._part(self._backend.repository_moved(event.origin), clock)
-            case SubagentStopped():
+            case "subagent_end":
                 pass  # it is grafted from the spool; an answer would run the subagent again
         return NOTHING
 
@@ -182,7 +167,7 @@ class Responder:
         window.started = True  # only now: if the host stops waiting, this is cancelled earlier
         return HookAnswer(text, message)
 
-    async def _resume(self, event: SessionResumed, limit: OutputLimit, clock: Clock) -> HookAnswer:
+    async def _resume(self, event: Event, limit: OutputLimit, clock: Clock) -> HookAnswer:
         """Resume a session whose window holds what was sent, but for its sets; a fork needs its new id."""
         origin = event.origin
         window = self._window(origin)
@@ -198,7 +183,7 @@ class Responder:
         text = wrapped(opened.text, limit)  # the sets may have changed since the window got them
         return HookAnswer(text, resumed_line(opened.sets) if opened.text else "")
 
-    async def _prompt(self, event: PromptSubmitted, limit: OutputLimit, clock: Clock) -> HookAnswer:
+    async def _prompt(self, event: Event, limit: OutputLimit, clock: Clock) -> HookAnswer:
         if not event.by_person or not event.prompt.strip():
             return NOTHING
         origin, window = event.origin, await self._known_window(event.origin, clock)
@@ -226,9 +211,9 @@ class Responder:
         window.pending_prompt = ""
         return HookAnswer(text if text and window.is_new(text, origin.agent_id) else "", message)
 
-    async def _subagent(self, event: SubagentStarting, limit: OutputLimit, clock: Clock) -> HookAnswer:
+    async def _subagent(self, event: Event, limit: OutputLimit, clock: Clock) -> HookAnswer:
         origin, window = event.origin, self._window(event.origin)
-        task = event.task or window.take_task(origin.agent_type)
+        task = event.prompt or window.take_task(origin.agent_type)
         if not task and event.transcript_path:
             task = await self._part(self._backend.task_in(origin, event.transcript_path), clock) or ""
         window.note_task(origin.agent_id, task)
@@ -239,7 +224,7 @@ class Responder:
         text = await self._filled(origin, task, [], limit, clock)
         return HookAnswer(text) if text and window.is_new(text, origin.agent_id or task) else NOTHING
 
-    async def _edited(self, event: FileEdited, limit: OutputLimit, clock: Clock) -> HookAnswer:
+    async def _edited(self, event: Event, limit: OutputLimit, clock: Clock) -> HookAnswer:
         """Record the files, and send the context of a pending prompt if the host takes text after tools."""
         if event.paths:
             await self._part(self._backend.note_edits(event.origin, event.paths), clock)

@@ -8,7 +8,7 @@ import os
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-from ...hooks.hosts.events import Origin, TurnEnded
+from ...hooks.hosts.events import Event, Origin
 from ..core.errors import FovealError, InvalidRequest
 
 log = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ class TurnReadings:
         self._changed = asyncio.Event()
         self._refused: dict[str, None] = {}
 
-    def note(self, event: TurnEnded) -> None:
+    def note(self, event: Event) -> None:
         """Note that a turn ended."""
         path = event.transcript_path
         if os.path.isabs(path) and path not in self._refused and len(self._waiting) < WAITING_MAX:

@@ -153,20 +153,24 @@ class ChunkTable:
         row = self._db.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()
         return None if row is None else int(row[0])
 
-    def kinds_of_file(self, file_id: int) -> tuple[str, list[tuple[int, bytes, str]]]:
-        """Return a file's path and its chunks without their texts, in source order: id, digest and kind."""
-        row = self._db.execute("SELECT path FROM files WHERE id = ?", (file_id,)).fetchone()
-        found = self._db.execute(
-            "SELECT id, digest, kind FROM chunks WHERE file_id = ? ORDER BY id", (file_id,)
-        )
-        return "" if row is None else str(row[0]), found.fetchall()
-
     def of_file(self, file_id: int) -> list[ChunkText]:
         """Return a file's chunks with their texts, in source order; empty if the file was deleted.
 
         Raises `TextsDamaged`.
         """
-        return _texts(self._db, file_id)
+        rows = self._db.execute(
+            "SELECT c.id, f.path, c.kind, c.names, c.digest FROM chunks c JOIN files f ON f.id = c.file_id"
+            " WHERE c.file_id = ? ORDER BY c.id",
+            (file_id,),
+        ).fetchall()
+        if not rows:
+            return []
+        packed = self._db.execute("SELECT chunks FROM texts WHERE file_id = ?", (file_id,)).fetchone()
+        texts = _unpacked(b"" if packed is None else packed[0], len(rows))
+        return [
+            ChunkText(number, file_id, path, kind, _names(names), bytes(digest), _decoded(text))
+            for (number, path, kind, names, digest), text in zip(rows, texts, strict=True)
+        ]
 
     def _log(self, file_id: int) -> None:
         self._db.execute("INSERT INTO unlexed (file_id) VALUES (?)", (file_id,))
@@ -366,32 +370,6 @@ def _stored_chunk(row: tuple[int, int, str, str, int, int, str, str, str, bytes]
     return StoredChunk(
         number, file_id, path, language, start, end, symbol, kind, _names(names), bytes(digest)
     )
-
-
-def _texts(database: Database, file_id: int) -> list[ChunkText]:
-    rows = database.execute(
-        "SELECT c.id, f.path, c.kind, c.names, c.digest FROM chunks c JOIN files f ON f.id = c.file_id"
-        " WHERE c.file_id = ? ORDER BY c.id",
-        (file_id,),
-    ).fetchall()
-    if not rows:
-        return []
-    texts = _texts_of_file(database, file_id, len(rows))
-    return [
-        ChunkText(number, file_id, path, kind, _names(names), bytes(digest), text)
-        for (number, path, kind, names, digest), text in zip(rows, texts, strict=True)
-    ]
-
-
-def _texts_of_file(database: Database, file_id: int, count: int) -> list[str]:
-    """Return the texts of a file's `count` chunks. Raises `TextsDamaged`."""
-    return [_decoded(text) for text in _packed_texts(database, file_id, count)]
-
-
-def _packed_texts(database: Database, file_id: int, count: int) -> list[bytes]:
-    """Return the texts of a file's `count` chunks, not decoded yet. Raises `TextsDamaged`."""
-    row = database.execute("SELECT chunks FROM texts WHERE file_id = ?", (file_id,)).fetchone()
-    return _unpacked(b"" if row is None else row[0], count)
 
 
 def _unpacked(packed: bytes, count: int) -> list[bytes]:

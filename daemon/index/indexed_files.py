@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Sized
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from ..core.system import System
 from ..languages.shared.import_folders import is_test
@@ -18,7 +18,7 @@ from ..languages.shared.records import Import
 from ..project.git import NO_REPOSITORY
 from ..project.metadata import NO_SOURCE
 from ..project.scan import ScanChanges, Scanner, ScanStatistics
-from ..project.tree import FileRecord, ProjectState, WatchMode
+from ..project.tree import FileRecord, ProjectState
 from .crash_guard import CrashGuard
 from .import_table import ImportRow, StoredImport
 from .lexical_indexer import LexicalIndexer
@@ -26,6 +26,9 @@ from .linking import Linking
 from .message_table import Messages
 from .messages import ProjectProgress, TreeDelta
 from .store import FileContent, InterfaceChanged, Store
+
+if TYPE_CHECKING:
+    from .tree_changes import ProjectWatch
 
 LINK_NOW = 8
 """Maximum number of files linked in the transaction that writes their contents, 3 to 30 ms each, so that
@@ -54,8 +57,6 @@ class IndexedFiles:
     ) -> None:
         self.known = known
         self.unread = unread
-        self.queued = 0
-        """Counts the changes after which an unread file may have other bytes than before."""
         self._root = root
         self._announce = announce
         self._store = store
@@ -70,7 +71,6 @@ class IndexedFiles:
             left_alone = self._suspects.is_quarantined(record)
             if (not record.digest and not record.skipped) or (left_alone and record.digest):
                 self.unread.setdefault(path, None)
-        self.queued += 1
         # Source first: if time is short, it answers prompts better than tests, data and prose.
         ordered = sorted(self.unread.items(), key=lambda item: not _is_source(item[0]))
         self.unread.clear()
@@ -78,7 +78,6 @@ class IndexedFiles:
 
     def queue_all(self) -> None:
         """Queue all files to be read again, as if they had changed; the known contents stay until then."""
-        self.queued += 1
         for path, record in self.known.items():
             if record.digest or record.skipped in {"binary", "unreadable", "secret", "quarantined"}:
                 self.unread[path] = None
@@ -101,21 +100,6 @@ class IndexedFiles:
         self._announce(
             TreeDelta(self._root, generation, changes.upserted, tuple(removed), links_changed=bool(importers))
         )
-
-    def put_looks(self, records: Sequence[FileRecord]) -> None:
-        """Write those records of examined files that differ from the known ones."""
-        changed = [record for record in records if record != self.known[record.path]]
-        if not changed:
-            return
-        for record in changed:
-            self.known[record.path] = record
-            if record.skipped:
-                self.unread.pop(record.path)
-        with self._store.transaction() as generation:
-            self._linking.contents_lost([record.path for record in changed if record.skipped])
-            self._store.put_records(changed)
-        self._announce(TreeDelta(self._root, generation, tuple(changed)))
-        self._progress.report()
 
     def put_read(self, outcomes: Sequence[FileContent | FileRecord]) -> None:
         """Write the results of reading files, after the caller has removed these from `unread`."""
@@ -161,7 +145,6 @@ class IndexedFiles:
             del self.known[path]
             self._targets.resolver.removed(path)
             self.unread.pop(path, None)
-        self.queued += bool(upserted)
         for record in upserted:
             old = self.known.get(record.path)
             if record.skipped:
@@ -254,18 +237,6 @@ class ImportTargets:
             return None
 
 
-class WatchPart(Protocol):
-    """The properties of a project's watch that progress reports need; see `ProjectWatch`."""
-
-    @property
-    def mode(self) -> WatchMode:
-        """The way in which changes are noticed."""
-
-    @property
-    def problem(self) -> str:
-        """A message that says what is wrong, "" if nothing is."""
-
-
 class Progress:
     """The progress of one project, on the indexer's working thread; `announce` receives reports.
 
@@ -282,7 +253,7 @@ class Progress:
         known: Sized,
         unread: Sized,
         scanner: Scanner,
-        watch: WatchPart,
+        watch: ProjectWatch,
         linking: Linking,
         parts: Sequence[CrashGuard | LexicalIndexer | Linking],
     ) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from typing import TypeVar
 
@@ -19,7 +19,6 @@ from .crash_guard import Alarm
 from .linking import LinkNeeds
 from .messages import Event, OpenProject, Refreshed
 from .project_index import STEP_S, BulkWork, ProjectIndex
-from .raw_search import RawSearch
 from .side_process import StartSideProcess
 
 READ_NOW = 64
@@ -45,11 +44,7 @@ side processes have work."""
 
 WORD_STEPS = 40
 """Maximum number of steps in which the bytes of unread files are searched for words: 1.6 seconds, for some
-40,000 files, sources first. If the question is repeated, the rest is searched."""
-
-SEARCHES_MAX = 8
-"""Maximum number of searches of unread files that are kept, each with some hundred paths, and while it runs
-with the paths of all unread files."""
+40,000 files, sources first."""
 
 T = TypeVar("T")
 Steps = Generator[None, None, T]
@@ -63,10 +58,6 @@ SYNC_LEXING_S = 1.0
 
 SYNC_LINKING_S = 1.0
 """Maximum seconds that `sync` links changed files and the files linked through them, some hundred files."""
-
-COOKIE_FILES = 10_000
-"""Number of files above which a sync relies on the watcher and its cookie (a marker file whose event proves
-that all earlier events have arrived). In smaller projects a sweep is as fast (30 ms for 6,809 files)."""
 
 
 class ProjectIndexer:
@@ -103,11 +94,6 @@ class ProjectIndexer:
         self._bulk = BulkWork(self._index)
         self._asked: deque[tuple[Steps[Refreshed], Answer, bool]] = deque()
         self._patient_steps = 0
-        self._searches: OrderedDict[tuple[tuple[str, ...], tuple[str, ...]], RawSearch] = OrderedDict()
-        """The latest searches of unread files, by names and words. A question that is repeated goes on with
-        its search."""
-        self._searched_at = 0
-        """`IndexedFiles.queued` at the time of these searches."""
         self._heard_last = False
         """Whether the last step took events; the next one does bulk work then, even if events never stop."""
 
@@ -254,23 +240,11 @@ class ProjectIndexer:
     ) -> Steps[tuple[list[str], bool]]:
         """Return the unread files that have one of the names, or fit the words best, and whether these are
         all. Files that may kill the process aren't among them. The search ends after `most` steps."""
-        queued = self._files.queued
-        if self._searched_at != queued:
-            self._searches.clear()
-            self._searched_at = queued
-        key = tuple(sorted(names)), tuple(sorted(words))
-        search = self._searches.pop(key, None)
-        if search is None:
-            search = self._index.search(self._files.unread if names or words else (), *key)
-        self._searches[key] = search
-        while len(self._searches) > SEARCHES_MAX:
-            self._searches.popitem(last=False)
+        search = self._index.search(self._files.unread if names or words else (), names, words)
         steps = 0
         while (left := search.step(STEP_S)) and steps < most:
             steps += 1
             yield
-        if search.is_cut:
-            self._searches.pop(key, None)  # when the found files are read, another search finds the next ones
         found = [path for path in search.found() if path in self._files.unread]
         safe = self._unread_among(found)
         return safe, not left and not search.is_cut and len(safe) == len(found)
@@ -359,10 +333,6 @@ class ProjectIndexer:
 
     def _notice(self) -> Steps[tuple[list[str], bool]]:
         """Record the changes on the disk up to now; return the changed paths, and whether these are all."""
-        watch = self._index.watch
-        if len(self._files.known) > COOKIE_FILES and watch.native and (yield from watch.catch_up()):
-            self._take_batch()  # all events before the cookie have arrived
-            return list(self._files.unread), True
         try:
             return (yield from self._changes.sweep_until_quiet())
         except RootGone as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -24,7 +23,6 @@ from .lexical_files import (
     read_listing,
 )
 from .lexical_reader import check_format, make_schema, raising, register_terms
-from .reading import Terms
 from .store import Store
 from .terms import document_terms, path_terms
 
@@ -49,10 +47,6 @@ RETRY_S = 5.0
 RETRY_MAX_S = 60.0
 """Shortest and longest pause, in seconds, before a failed write is tried again, for example on a full disk or
 in a read-only folder. Each further failure doubles the pause."""
-
-OFFERED_CHARACTERS = 8_000_000
-"""Maximum characters of terms that side processes have cut and that wait to be written, enough for some
-thousand files. The terms of further files are cut again here."""
 
 DELETED_MIN = 5_000
 """Minimum number of deleted chunks for a rebuild of the index; with fewer, merges remove them soon enough."""
@@ -100,8 +94,6 @@ class LexicalIndexer:
         self._failures = 0
         """Number of consecutive failed writes."""
         self._created_at = -CREATED_LATELY_S
-        self._offered: OrderedDict[str, Sequence[Terms]] = OrderedDict()
-        self._offered_size = 0
 
     def close(self) -> None:
         """Close the index. Uncommitted changes are written again when it is next opened."""
@@ -154,17 +146,6 @@ class LexicalIndexer:
         if self._failures:
             waits.append(self._again_at)
         return max(0.0, min(waits) - self._system.monotonic()) if waits else None
-
-    def offer(self, path: str, terms: Sequence[Terms]) -> None:
-        """Keep the terms of a file's chunks, in the chunks' order, so that writing the file is faster.
-
-        They are used only if the file's chunks are still the same when it is written.
-        """
-        self._take_offered(path)
-        self._offered[path] = terms
-        self._offered_size += _size(terms)
-        while self._offered_size > OFFERED_CHARACTERS:
-            self._take_offered(next(iter(self._offered)))
 
     def write_now(self, paths: Iterable[str]) -> None:
         """Write and commit the waiting files among `paths`, ahead of all other changes."""
@@ -250,10 +231,6 @@ class LexicalIndexer:
 
     def _replace(self, writer: LexicalWriter, file_id: int) -> None:
         self._used_at = self._system.monotonic()
-        documents = self._documents_offered(file_id) if self._offered else None
-        if documents is not None:
-            writer.replace(file_id, documents)
-            return
         try:
             chunks = self._store.chunks.of_file(file_id)
         except TextsDamaged as error:
@@ -264,23 +241,6 @@ class LexicalIndexer:
         if chunks:
             self._begin_file(chunks[0].path)
         writer.replace(file_id, map(_document, chunks))
-
-    def _documents_offered(self, file_id: int) -> list[LexicalDocument] | None:
-        """Return a file's documents made from the offered terms; None if its chunks have changed since."""
-        path, chunks = self._store.chunks.kinds_of_file(file_id)
-        terms = self._take_offered(path)
-        if terms is None or [each[1:] for each in chunks] != [(chunk.digest, chunk.kind) for chunk in terms]:
-            return None
-        return [
-            LexicalDocument(number, chunk.kind, [chunk.body], [chunk.path], [chunk.symbols])
-            for (number, *_), chunk in zip(chunks, terms, strict=True)
-        ]
-
-    def _take_offered(self, path: str) -> Sequence[Terms] | None:
-        terms = self._offered.pop(path, None)
-        if terms is not None:
-            self._offered_size -= _size(terms)
-        return terms
 
     def _open(self) -> LexicalWriter:
         """Return the writer. An index that is damaged or belongs to another store is replaced first."""
@@ -336,11 +296,6 @@ class LexicalIndexer:
         noted = self._store.get_meta(FILLED_FROM) or ""
         if noted.isdigit() and listing.opstamp < int(noted):
             raise LexicalDamaged("the lexical index is older than what it was filled from")
-
-
-def _size(terms: Iterable[Terms]) -> int:
-    """Return the approximate number of characters of terms."""
-    return sum(len(chunk.body) + len(chunk.symbols) + 100 for chunk in terms)
 
 
 def _document(chunk: ChunkText) -> LexicalDocument:

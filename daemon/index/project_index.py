@@ -208,7 +208,6 @@ class BulkWork:
         # This finds changes made between the listing of a folder and the start of its watch.
         yield from self._changes.sweep_in_steps()
         self._progress.become("indexing")
-        yield from self._index.reading.look(STEP_S)
         yield from self._read()
         # Stored only now, so that after a killed process the next one reads the rest.
         store.set_meta(VERSION_KEY, version)
@@ -358,7 +357,7 @@ class ProjectIndex:
         self.reading = ReadingQueue(
             self.files,
             FileReader(root, max_bytes, system),
-            ReadResults(command.show_files, self.suspects, targets, self.lexical_indexer),
+            ReadResults(command.show_files, self.suspects, targets),
             self.suspects,
             system,
             None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from ..core.system import System, is_racy, stamp_of
@@ -16,9 +16,8 @@ from ..languages.shared.language import LANGUAGES, language_of
 from ..languages.shared.parse import parse_source
 from ..project.text_kind import classify_content
 from .chunk_table import StoredText, pack_chunks
-from .chunks import Chunk, chunk_source
+from .chunks import chunk_source
 from .fact_table import StoredFacts, pack_facts
-from .terms import document_terms, path_terms
 
 DIGEST_BYTES: Final = 16
 
@@ -37,29 +36,18 @@ class FileOpening(NamedTuple):
 
 class FileToRead(NamedTuple):
     """A request to read a file: its path below the root, and its language according to its name. `digest` and
-    `former_language` are those of its known content. With `words` its search terms are returned too."""
+    `former_language` are those of its known content."""
 
     path: str
     language: str
     digest: bytes = b""
     former_language: str = ""
-    words: bool = False
-
-
-class Terms(NamedTuple):
-    """A chunk's search terms, joined by spaces, with the fields that identify the chunk."""
-
-    digest: bytes
-    kind: str
-    body: str
-    path: str
-    symbols: str
 
 
 class Contents(NamedTuple):
     """The parsed contents of a file. Symbols have the fields of `Symbol`, and imports those of `Import`.
 
-    `facts` is None if the language has no references, `terms` is None if they weren't requested.
+    `facts` is None if the language has no references.
     """
 
     lines: int
@@ -67,10 +55,9 @@ class Contents(NamedTuple):
     imports: tuple[tuple[str, str, int, bool], ...]
     text: StoredText
     facts: StoredFacts | None
-    terms: tuple[Terms, ...] | None
 
 
-class Look(NamedTuple):
+class FileDigest(NamedTuple):
     """The properties of a file's bytes that are known before they are parsed.
 
     `stamp` is size, mtime, ctime and inode, None if the file is missing or can't be read. `skipped` is the
@@ -88,7 +75,7 @@ class Look(NamedTuple):
 class Read(NamedTuple):
     """The result of reading a file; `contents` is None if they haven't changed."""
 
-    look: Look
+    look: FileDigest
     contents: Contents | None
     problem: str = ""
     """A message that says why the file can't be read, else empty."""
@@ -102,29 +89,25 @@ class FileReader:
         self._max_bytes = max_bytes
         self._system = system
 
-    def look(self, asked: FileToRead) -> Look:
-        """Read a file's bytes and return their properties without parsing them."""
-        return self._bytes(asked)[0]
-
     def read(self, asked: FileToRead) -> Read:
         """Read and parse a file, unless its content is the known one."""
         look, data, problem = self._bytes(asked)
         same = look.digest == asked.digest and asked.language == asked.former_language
         if look.skipped or (asked.digest and same):
             return Read(look, None, problem)
-        return Read(look, contents_of(look.path, data, look.language, words=asked.words))
+        return Read(look, contents_of(look.path, data, look.language))
 
-    def _bytes(self, asked: FileToRead) -> tuple[Look, bytes, str]:
+    def _bytes(self, asked: FileToRead) -> tuple[FileDigest, bytes, str]:
         # Taken before the read, because a write during the read may leave the file's mtime unchanged.
         now = self._system.time_ns()
         try:
             data, status = self._system.read(os.path.join(self._root, asked.path), self._max_bytes + 1)
         except FileNotFoundError:
-            return Look(asked.path, "gone"), b"", ""
+            return FileDigest(asked.path, "gone"), b"", ""
         except OSError as error:
-            return Look(asked.path, "unreadable"), b"", str(error)
+            return FileDigest(asked.path, "unreadable"), b"", str(error)
         stamp = stamp_of(status)
-        look = Look(
+        look = FileDigest(
             asked.path,
             "too_large" if len(data) > self._max_bytes else classify_content(data),
             (stamp.size, stamp.mtime_ns, stamp.ctime_ns, stamp.inode),
@@ -138,7 +121,7 @@ class FileReader:
         return look._replace(digest=digest, language=language), data, ""
 
 
-def contents_of(path: str, data: bytes, language: str, *, words: bool = False) -> Contents:
+def contents_of(path: str, data: bytes, language: str) -> Contents:
     """Parse a file's bytes and return its contents. Takes bounded time and raises nothing for any bytes."""
     parsed = parse_source(data, language)
     chunks = chunk_source(path, data, parsed, language)
@@ -154,19 +137,4 @@ def contents_of(path: str, data: bytes, language: str, *, words: bool = False) -
         tuple((i.module, i.name, i.line, i.required) for i in parsed.imports),
         pack_chunks(chunks),
         facts,
-        _terms(path, chunks) if words else None,
-    )
-
-
-def _terms(path: str, chunks: Iterable[Chunk]) -> tuple[Terms, ...]:
-    of_path = " ".join(path_terms(path))
-    return tuple(
-        Terms(
-            chunk.digest,
-            chunk.kind,
-            " ".join(document_terms(chunk.text)),
-            of_path,
-            " ".join(dict.fromkeys(document_terms("\n".join(chunk.names)))),
-        )
-        for chunk in chunks
     )

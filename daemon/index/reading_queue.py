@@ -20,18 +20,13 @@ from ..privacy.secret_files import is_secret_file
 from ..project.tree import FileRecord
 from .crash_guard import CrashGuard
 from .indexed_files import ImportTargets, IndexedFiles
-from .lexical_indexer import LexicalIndexer
-from .reading import FileOpening, FileReader, FileToRead, Look, Read
+from .reading import FileDigest, FileOpening, FileReader, FileToRead, Read
 from .side_process import StartSideProcess, WorkAhead, available_cores
 from .store import FileContent
 
 log = logging.getLogger(__name__)
 
 STEP_FILES = 256
-
-LOOK_FROM = 512
-"""Minimum number of unread files for a first pass that only hashes them, 0.1 ms each, so that all hashes are
-known long before the last file is parsed. Fewer files are read and parsed in two seconds."""
 
 AHEAD_FROM = 64
 """Minimum number of unread files for side processes; fewer would be read before one has started (0.3 s)."""
@@ -77,27 +72,6 @@ class ReadingQueue:
         """Whether enough files wait to have side processes read too."""
         return len(self._files.unread) >= AHEAD_FROM
 
-    def look(self, seconds: float) -> Iterator[None]:
-        """Hash the unread files, if there are many, in steps of `seconds`, before any file is parsed.
-
-        To save memory the bytes aren't kept: parsing reads them again, from the system's cache.
-        """
-        unread, known = self._files.unread, self._files.known
-        if len(unread) < LOOK_FROM:
-            return
-        self._ask_ahead()
-        waiting = deque(unread)
-        while waiting:
-            deadline = self._system.monotonic() + seconds
-            records: list[FileRecord] = []
-            while waiting and self._system.monotonic() < deadline:
-                path = waiting.popleft()
-                record = known[path] if path in unread else None
-                if record is not None and not (record.hashed or record.digest):
-                    records.append(self._look_at(record))
-            self._files.put_looks(records)
-            yield
-
     def read(self, paths: Sequence[str], seconds: float | None = None) -> None:
         """Read the unread files `paths`, write their contents and announce them; with `seconds`, as many as
         can be read in that time."""
@@ -137,12 +111,6 @@ class ReadingQueue:
         batch = list(islice((path for path in among if path not in away), count))
         return [path for path in batch if path not in self._suspects] or batch[:1]
 
-    def _look_at(self, record: FileRecord) -> FileRecord:
-        left_alone = self._results.left_alone(record)
-        if left_alone is not None:
-            return left_alone
-        return self._results.looked_at(record, self._reader.look(asked_of(record, None)))
-
     def _read(self, paths: Sequence[str], seconds: float | None) -> None:
         deadline = None if seconds is None else self._system.monotonic() + seconds
         outcomes: list[FileContent | FileRecord] = []
@@ -175,7 +143,7 @@ class ReadingQueue:
         batch = [path for path in self._next_batch(share, first) if path not in self._suspects]
         records = [self._files.known[path] for path in batch]
         self._readers.ask(
-            (asked_of(record, unread[record.path], words=True), record.stamp)
+            (asked_of(record, unread[record.path]), record.stamp)
             for record in records
             if self._results.left_alone(record) is None
         )
@@ -301,17 +269,13 @@ class ReadAhead(WorkAhead[str, Stamp]):
 class ReadResults:
     """Turns the results of reading, from any process, into the records of one project.
 
-    `show_files` are patterns of secret files that are indexed nevertheless. Search terms that come with a
-    result are offered to `lexing`.
+    `show_files` are patterns of secret files that are indexed nevertheless.
     """
 
-    def __init__(
-        self, show_files: Iterable[str], suspects: CrashGuard, targets: ImportTargets, lexing: LexicalIndexer
-    ) -> None:
+    def __init__(self, show_files: Iterable[str], suspects: CrashGuard, targets: ImportTargets) -> None:
         self._shown = tuple(map(compile_glob, show_files))
         self._suspects = suspects
         self._targets = targets
-        self._lexing = lexing
 
     def left_alone(self, record: FileRecord) -> FileRecord | None:
         """Return the new record of a file that must not be read, None for a file that may be read."""
@@ -320,10 +284,6 @@ class ReadResults:
         if self._suspects.is_quarantined(record):
             return replace(_without_content(record), skipped="quarantined")
         return None
-
-    def looked_at(self, record: FileRecord, look: Look) -> FileRecord:
-        """Return a file's record with the hash of its content, or the reason why it isn't indexed."""
-        return replace(_looked_at(record, look), hashed=look.digest, digest=b"")
 
     def read(self, record: FileRecord, former: FileRecord | None, read: Read) -> FileContent | FileRecord:
         """Return a file's new record, together with its contents if they have changed.
@@ -341,25 +301,23 @@ class ReadResults:
                 return record
             return replace(record, lines=former.lines, symbols=former.symbols)
         record = replace(record, lines=contents.lines, symbols=len(contents.symbols))
-        if contents.terms is not None:
-            self._lexing.offer(record.path, contents.terms)
         imports = [self._targets.row(record, Import(*imported)) for imported in contents.imports]
         symbols = [Symbol(*symbol) for symbol in contents.symbols]
         return FileContent(record, symbols, imports, contents.text, contents.facts)
 
 
-def asked_of(record: FileRecord, former: FileRecord | None, *, words: bool = False) -> FileToRead:
+def asked_of(record: FileRecord, former: FileRecord | None) -> FileToRead:
     """Return the request to read a file; its answer has no contents if these still match `former`."""
     known = (former.digest, former.language) if former is not None else (b"", "")
-    return FileToRead(record.path, record.language, *known, words)
+    return FileToRead(record.path, record.language, *known)
 
 
 def _without_content(record: FileRecord) -> FileRecord:
     """Return a file's record without its digest, so that the next read counts as new content."""
-    return replace(record, digest=b"", hashed=b"", skipped="", lines=0, symbols=0)
+    return replace(record, digest=b"", skipped="", lines=0, symbols=0)
 
 
-def _looked_at(record: FileRecord, look: Look) -> FileRecord:
+def _looked_at(record: FileRecord, look: FileDigest) -> FileRecord:
     """Return a file's record with the properties from a look at its bytes; unchanged for a missing file."""
     if look.skipped == "gone":
         return record

@@ -7,7 +7,6 @@ process work at a time. A side process writes nothing, and ends when the indexer
 from __future__ import annotations
 
 import contextlib
-import errno
 import gc
 import logging
 import os
@@ -23,7 +22,6 @@ from queue import Empty, SimpleQueue
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from ..core.pipe import LENGTH, ChildPipe, encode
-from ..core.system import process_state
 from .crash_guard import HANG_S, set_alarm
 
 log = logging.getLogger(__name__)
@@ -37,9 +35,6 @@ STARTS_MAX: Final = 3
 SILENT_MAX_S = 2 * HANG_S
 """Seconds without an answer after which a side process is killed. An answer takes milliseconds, and a file
 that hangs the process makes its alarm end it after `HANG_S`."""
-
-STOPPED_MAX_S = 6.0
-"""Seconds without an answer after which a process stopped by a signal is killed; its alarm can't end it."""
 
 Work = Callable[[Any, Any], object]
 """A function that takes the context of a request and one of its pieces, and returns the answer."""
@@ -62,8 +57,7 @@ def available_cores() -> int:
 class SideProcess:
     """A process that answers requests. Raises `OSError` if it can't be started.
 
-    The process is killed if no answer comes for `SILENT_MAX_S`, or for `STOPPED_MAX_S` if a signal has
-    stopped it. Not thread-safe.
+    The process is killed if no answer comes for `SILENT_MAX_S`. Not thread-safe.
     """
 
     def __init__(self, opening: Opening) -> None:
@@ -83,13 +77,7 @@ class SideProcess:
         self._arrived: SimpleQueue[bytes | None] = SimpleQueue()
         # A thread receives the answers, or else the process would have to wait while the indexer writes.
         self._thread = threading.Thread(target=self._receive, name="side-process", daemon=True)
-        try:
-            self._thread.start()
-        except RuntimeError as error:  # no thread can be started now
-            self._process.kill()
-            self._process.wait()
-            self._socket.close()
-            raise OSError(errno.EAGAIN, f"there is no thread to read its answers: {error}") from error
+        self._thread.start()
         self._heard = time.monotonic()
         self._send(opening)
 
@@ -108,8 +96,7 @@ class SideProcess:
         try:
             data = self._arrived.get(timeout=seconds) if seconds > 0 else self._arrived.get_nowait()
         except Empty:
-            silent = time.monotonic() - self._heard
-            if silent > SILENT_MAX_S or (silent > STOPPED_MAX_S and self._is_stopped()):
+            if time.monotonic() - self._heard > SILENT_MAX_S:
                 self._process.kill()  # it is stopped or waits for a disk, so its alarm can't end it
             raise
         self._heard = time.monotonic()
@@ -126,10 +113,6 @@ class SideProcess:
         self._heard = time.monotonic()
         with contextlib.suppress(OSError):
             self._socket.sendall(encode(message))
-
-    def _is_stopped(self) -> bool:
-        state = process_state(self.pid)
-        return state is not None and state.stopped
 
     def _receive(self) -> None:
         with contextlib.suppress(OSError), self._socket.makefile("rb") as stream:

@@ -37,7 +37,7 @@ from .link_table import SYMBOL, LinkQueries, LinkTable
 from .message_table import SCHEMA as MESSAGE_SCHEMA
 from .message_table import Changed, Messages, changed_for
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """Increment this when the tables change. An index of another version is quarantined and rebuilt from the
 project's files."""
 
@@ -422,8 +422,7 @@ CREATE TABLE files (
     id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE, size INTEGER NOT NULL,
     mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, inode INTEGER NOT NULL, digest BLOB NOT NULL,
     language TEXT NOT NULL,
-    skipped TEXT NOT NULL, lines INTEGER NOT NULL, symbols INTEGER NOT NULL, racy INTEGER NOT NULL,
-    hashed BLOB NOT NULL);
+    skipped TEXT NOT NULL, lines INTEGER NOT NULL, symbols INTEGER NOT NULL, racy INTEGER NOT NULL);
 CREATE TABLE definitions (
     id INTEGER PRIMARY KEY AUTOINCREMENT, file_id INTEGER NOT NULL, ordinal INTEGER NOT NULL,
     name TEXT NOT NULL, base TEXT NOT NULL, kind TEXT NOT NULL, start_line INTEGER NOT NULL,
@@ -439,16 +438,15 @@ SCHEMA = _SCHEMA + IMPORT_SCHEMA + CHUNK_SCHEMA + FACT_SCHEMA + LINK_SCHEMA + ME
 """All tables of an index."""
 
 _PUT_FILE = """
-INSERT INTO files (path, size, mtime_ns, ctime_ns, inode, digest, language, skipped, lines, symbols, racy,
-hashed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET size = excluded.size,
+INSERT INTO files (path, size, mtime_ns, ctime_ns, inode, digest, language, skipped, lines, symbols, racy)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET size = excluded.size,
 mtime_ns = excluded.mtime_ns, ctime_ns = excluded.ctime_ns, inode = excluded.inode, digest = excluded.digest,
 language = excluded.language, skipped = excluded.skipped, lines = excluded.lines, symbols = excluded.symbols,
-racy = excluded.racy, hashed = excluded.hashed
+racy = excluded.racy
 """
 
 _FILES = (
-    "SELECT path, size, mtime_ns, ctime_ns, inode, digest, language, skipped, lines, symbols, racy,"
-    " hashed FROM files"
+    "SELECT path, size, mtime_ns, ctime_ns, inode, digest, language, skipped, lines, symbols, racy FROM files"
 )
 
 
@@ -456,8 +454,7 @@ def _file_row(record: FileRecord) -> tuple[object, ...]:
     # Inodes are unsigned 64-bit numbers on some file systems; SQLite's integers are signed.
     stamp = record.stamp
     return (record.path, stamp.size, stamp.mtime_ns, stamp.ctime_ns, _signed(stamp.inode), record.digest,
-            record.language, record.skipped, record.lines, record.symbols, record.racy,
-            record.hashed)  # fmt: skip
+            record.language, record.skipped, record.lines, record.symbols, record.racy)  # fmt: skip
 
 
 def _load_files(database: Database) -> dict[str, FileRecord]:
@@ -473,13 +470,11 @@ def _generation_in(database: Database) -> int:
 
 
 def _records(
-    rows: Iterable[tuple[str, int, int, int, int, bytes, str, str, int, int, int, bytes]],
+    rows: Iterable[tuple[str, int, int, int, int, bytes, str, str, int, int, int]],
 ) -> Iterator[FileRecord]:
-    for path, size, mtime, ctime, inode, digest, language, skipped, lines, symbols, racy, hashed in rows:
+    for path, size, mtime, ctime, inode, digest, language, skipped, lines, symbols, racy in rows:
         stamp = Stamp(size, mtime, ctime, inode & _UNSIGNED)
-        yield FileRecord(
-            path, stamp, bytes(digest), language, skipped, lines, symbols, bool(racy), bytes(hashed)
-        )
+        yield FileRecord(path, stamp, bytes(digest), language, skipped, lines, symbols, bool(racy))
 
 
 _UNSIGNED = (1 << 64) - 1

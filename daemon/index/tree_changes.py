@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import threading
-import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
 from ..core.system import RACY_NS, System
@@ -25,13 +24,6 @@ SYNC_SWEEPS = 4
 SWEPT_NOW = 10_000
 """Maximum number of files in a tree that is swept in one step of about 50 ms, so that the removal and the
 addition of a moved file are one commit; a larger tree takes many steps."""
-
-COOKIE_S = 2.0
-"""Maximum seconds to wait for the event of a cookie, a file written to learn when all earlier events have
-arrived."""
-
-COOKIE_STEP_S = 0.02
-"""Seconds of waiting for a cookie in one step; other projects have their turns between steps."""
 
 PENDING_PATHS = 4_000
 """Maximum number of changed paths that wait to be processed; more are replaced by one overflow, because a
@@ -256,26 +248,6 @@ class ProjectWatch:
         """Watch these folders instead of the former ones."""
         if self._watcher is not None:
             self._watcher.replace(folders)
-
-    def catch_up(self) -> Generator[None, None, bool]:
-        """Wait in steps until all events from before this call have arrived; return whether they have."""
-        watcher = self._watcher
-        if watcher is None:
-            return False
-        try:
-            cookie = watcher.write_cookie()
-        except OSError as error:
-            log.warning("the cookie folder can't be written to, the tree is swept instead: %s", error)
-            return False
-        deadline = time.monotonic() + COOKIE_S
-        try:
-            while not (came := watcher.wait_cookie(cookie, COOKIE_STEP_S)) and not cookie.failed:
-                if time.monotonic() > deadline:
-                    break
-                yield
-        finally:
-            watcher.forget_cookie(cookie)
-        return came
 
     @property
     def has_batch(self) -> bool:

@@ -13,7 +13,7 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from msgspec.structs import replace
 
@@ -57,13 +57,9 @@ NICE = 5
 on a busy machine."""
 
 
-CREDIT_S = 0.25
-"""Head start in seconds of work that a project gets after it was idle: enough to read and link an edit and
-write it into the lexical index, or to open a small project."""
-
-HANDICAP_S = 30.0
-"""Seconds of work that other projects get before a project's first turn, for each recent death of the indexer
-at work on that project."""
+HANDICAP_TURNS = 750
+"""Number of turns that other projects get before a project's first turn, half a minute of work, for each
+recent death of the indexer at work on that project."""
 
 
 class WorkQueue:
@@ -95,42 +91,6 @@ class WorkQueue:
             return self._requests.popleft() if self._requests else None
 
 
-class IndexTurns:
-    """Chooses the project with the next turn: the one that has used the least working time.
-
-    A project that was idle resumes `CREDIT_S` ahead of the others, however long it was idle.
-    """
-
-    def __init__(self) -> None:
-        self._used: dict[str, float] = {}
-        self._due: frozenset[str] = frozenset()
-        self._level = 0.0
-
-    def put_behind(self, root: str, seconds: float) -> None:
-        """Give other projects `seconds` of work before this project, which begins."""
-        self._used[root] = self._level - CREDIT_S + seconds
-
-    def drop(self, root: str) -> None:
-        """Forget a project."""
-        self._used.pop(root, None)
-        self._due -= {root}
-
-    def next_of(self, due: Sequence[str]) -> str:
-        """Return the project among `due` with the next turn; among equals the first."""
-        for root in due:
-            if root not in self._due:
-                self._used[root] = max(self._used.get(root, -CREDIT_S), self._level - CREDIT_S)
-        self._due = frozenset(due)
-        root = min(due, key=self._used.__getitem__)
-        self._level = self._used[root]
-        return root
-
-    def count(self, root: str, seconds: float) -> None:
-        """Add the working time of a turn to a project, unless it was dropped during that turn."""
-        if root in self._used:
-            self._used[root] += seconds
-
-
 class Worker:
     """The main loop of the indexer process.
 
@@ -157,7 +117,9 @@ class Worker:
         self._tell_at_work = at_work
         self._at_work = ""
         self._begun = 0
-        self._turns = IndexTurns()
+        self._turns: dict[str, int] = {}
+        """The number of each project's latest turn; the project with the lowest has the next one."""
+        self._turn = 0
         self._stopping = False
         self._commands: dict[str, OpenProject] = {}
         """The last open command of each project."""
@@ -177,7 +139,7 @@ class Worker:
                 if work is not None:
                     work()
                 else:
-                    self._turn()
+                    self._give_turn()
         finally:
             for project in self.projects.values():
                 with contextlib.suppress(Exception):  # close the other projects all the same
@@ -203,7 +165,7 @@ class Worker:
         waits += [max(0.0, moment - now) for moment in self._retries.values()]
         return min((wait for wait in waits if wait is not None), default=None)
 
-    def _turn(self) -> None:
+    def _give_turn(self) -> None:
         """Let one project do a step, or open a closed project again."""
         now = self._system.monotonic()
         if again := next((root for root, moment in self._retries.items() if moment <= now), ""):
@@ -214,11 +176,11 @@ class Worker:
         due = [root for root, project in self.projects.items() if project.patience() == 0.0]
         if not due:
             return
-        root = self._turns.next_of(due)
+        root = min(due, key=lambda each: self._turns.get(each, 0))
+        self._turn += 1
+        self._turns[root] = self._turn
         self._begin(root)
-        started = self._system.monotonic()
         self._run_for(root, self.projects[root].step)
-        self._turns.count(root, self._system.monotonic() - started)
 
     def _begin(self, root: str) -> None:
         """Report that work on a project begins, so that the daemon knows it if this process dies."""
@@ -353,7 +315,7 @@ class Worker:
     def _open(self, command: OpenProject) -> Refreshed:
         self._close(command.root)
         project = self._make(command)
-        self._turns.put_behind(command.root, HANDICAP_S * command.deaths)
+        self._turns[command.root] = self._turn + HANDICAP_TURNS * command.deaths
         return Refreshed(project.generation, complete=False)
 
     def _make(self, command: OpenProject) -> ProjectIndexer:
@@ -388,7 +350,6 @@ class Worker:
     def _close(self, root: str) -> None:
         project = self.projects.pop(root, None)
         self._retries.pop(root, None)
-        self._turns.drop(root)
         if project is not None:
             project.close()
 

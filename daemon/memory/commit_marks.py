@@ -13,7 +13,6 @@ from datetime import datetime
 from functools import partial
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from ..core.system import System
 from ..core.work import Work
@@ -95,7 +94,6 @@ def _history(root: str, experiences: Iterable[Known], system: System) -> CommitH
         commits.reverts(root),
         {commit.id: commit for commit in commits.lost_commits(root, elsewhere)},
         partial(commits.is_as_before, root, system),
-        partial(commits.is_same, root),
     )
 
 
@@ -104,8 +102,7 @@ class CommitHistory(Struct, frozen=True):
 
     `log` are the commits that are checked out, the latest first; `made_here` the ids of those that weren't
     fetched; `lost` the unreachable commits of experiences, by id. `is_as_before` tells whether files on disk
-    are as they were before a commit, `is_same` whether at least one of the files has the same content in both
-    commits.
+    are as they were before a commit.
     """
 
     log: tuple[Commit, ...]
@@ -113,27 +110,11 @@ class CommitHistory(Struct, frozen=True):
     reverts: Reverts
     lost: Mapping[str, Commit]
     is_as_before: Callable[[Commit, Collection[str]], bool]
-    is_same: Callable[[Commit, Commit, Collection[str]], bool]
 
     def holds(self, commit: str) -> bool:
         """Tell whether a commit is checked out and not reverted by another one."""
         there = any(held.id.startswith(commit) for held in self.log) or _names(self.reverts.restored, commit)
         return there and not _names(self.reverts.undone, commit)
-
-    def since(self, parents: Collection[str]) -> tuple[Commit, ...]:
-        """Return the checked out commits that are not among `parents` and their ancestors, the latest first.
-
-        Decided by ancestry: the log is sorted by date, which a rebase may keep and a wrong clock may falsify.
-        """
-        by_id = {commit.id: commit for commit in self.log}
-        older: set[str] = set()
-        ahead = list(parents)
-        while ahead:
-            commit = by_id.get(ahead.pop())
-            if commit is not None and commit.id not in older:
-                older.add(commit.id)
-                ahead += commit.parents
-        return tuple(commit for commit in self.log if commit.id not in older)
 
 
 def is_held(known: Known) -> bool:
@@ -150,7 +131,7 @@ def due_edits(experiences: Iterable[Known], history: CommitHistory) -> Iterator[
     holders = _Holders(history)
     for known in experiences:
         if is_held(known):
-            found = _fate(known, history, holders)
+            found = _fate(known, history)
         else:
             holder = holders.of(known.current)
             found = None if holder is None else ("update", PoolChanges(commit=holder.id))
@@ -185,7 +166,7 @@ class _Holders:
         return not before or (before in self._by_id and self._by_id[before].time <= at)
 
 
-def _fate(known: Known, history: CommitHistory, holders: _Holders) -> tuple[EditKind, PoolChanges] | None:
+def _fate(known: Known, history: CommitHistory) -> tuple[EditKind, PoolChanges] | None:
     """Return the edit for an experience whose commit was undone, restored or lost."""
     experience, number = known.current, _last_mark(known.edits)
     commit = experience.commit
@@ -201,33 +182,25 @@ def _fate(known: Known, history: CommitHistory, holders: _Holders) -> tuple[Edit
     if _names(history.reverts.undone, commit):
         return _undone(commit)
     lost = history.lost.get(commit)
-    return None if lost is None else _fate_of_lost(known, lost, history, holders)
+    return None if lost is None else _fate_of_lost(experience, lost, history)
 
 
 def _fate_of_lost(
-    known: Known, lost: Commit, history: CommitHistory, holders: _Holders
+    experience: Experience, lost: Commit, history: CommitHistory
 ) -> tuple[EditKind, PoolChanges] | None:
     """Return the edit for an experience whose commit was lost: its new commit, or the mark that it was
     undone. None if neither is certain.
 
-    An amended or rebased commit keeps its author and author time. If several commits have both, the new
-    commit is the first of these: the one in which a file has the same content, one that shares a file, any,
-    unless the files on disk are as they were before the lost commit; then it was undone. A commit that was
-    undone and made again has the same files.
+    An amended or rebased commit keeps its author and author time.
     """
-    files = set(known.current.files_touched).intersection(lost.files) or set(lost.files)
-    rewritten = [commit for commit in history.since(lost.parents) if commit.author == lost.author]
-    sharing = [commit for commit in rewritten if not files.isdisjoint(commit.files)]
-    again = next(iter(sharing), None)
-    if len(sharing) > 1:
-        again = next((commit for commit in sharing if history.is_same(lost, commit, files)), again)
-    if again is None and not (files and history.is_as_before(lost, files)):
-        again = next(iter(rewritten), None)
-    if again is None:
-        found = holders.of(replace(known.current, commit=known.original.commit))
-        again = found if found is not None and history.is_same(lost, found, files) else None
-    if again is not None:
-        return "update", PoolChanges(commit=again.id)
+    files = set(experience.files_touched).intersection(lost.files) or set(lost.files)
+    for commit in history.log:
+        if (
+            commit.author == lost.author
+            and commit.id not in lost.parents
+            and not files.isdisjoint(commit.files)
+        ):
+            return "update", PoolChanges(commit=commit.id)
     return _undone(lost.id) if files and history.is_as_before(lost, files) else None
 
 

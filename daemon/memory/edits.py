@@ -15,20 +15,20 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from ..core.errors import InvalidRequest
+from ..core.parameters import read_request
 from ..core.times import timestamp_of
 from ..privacy.secret_values import mask_piece
 from .experience import (
-    BadField,
     Experience,
     ExperienceMark,
     GivenOutcome,
     OutcomeKind,
     Trust,
+    bad_field,
     clean_name,
     clean_text,
     normal_timestamp,
     outcome_kind,
-    read_stored,
     relative_files,
     trust_of,
 )
@@ -70,11 +70,6 @@ class Edit(Struct, frozen=True):
     changes: PoolChanges = NO_CHANGES
     by: str = ""
 
-    @property
-    def order(self) -> tuple[str, str]:
-        """The sort key of edits."""
-        return self.timestamp, self.id
-
 
 class DueEdit(Struct, frozen=True):
     """An edit to make of an experience."""
@@ -90,10 +85,7 @@ def changes_of(fields: Mapping[str, object], root: str) -> PoolChanges:
 
     Raises `InvalidRequest` with the field's name, also if nothing is changed.
     """
-    try:
-        changes = _changes_in(read_stored(_GivenChanges, fields), root)
-    except BadField as error:
-        raise InvalidRequest(f"{error.field} {error}.", error.field) from error
+    changes = _changes_in(read_request(_GivenChanges, fields), root)
     if changes == NO_CHANGES:
         raise InvalidRequest(
             "nothing is changed: give decision, rationale, files_touched, outcome, trust or commit",
@@ -108,15 +100,15 @@ def changes_of(fields: Mapping[str, object], root: str) -> PoolChanges:
 
 
 def edit_in(fields: Mapping[str, object]) -> Edit:
-    """Read an edit out of a map that was stored; unknown fields are ignored. Raises `BadField`."""
-    stored = read_stored(_StoredEdit, fields)
+    """Read an edit out of a map that was stored; unknown fields are ignored. Raises `InvalidRequest`."""
+    stored = read_request(_StoredEdit, fields)
     identifier, of = clean_name("id", stored.id), clean_name("of", stored.of)
     for name, value in (("id", identifier), ("of", of)):
         if not value:
-            raise BadField(name, "is empty")
+            raise bad_field(name, "is empty")
     kind = cast("EditKind", fields["type"])
     if kind == "mark" and (stored.outcome is None or not stored.outcome.kind):
-        raise BadField("outcome", "is missing")
+        raise bad_field("outcome", "is missing")
     timestamp = normal_timestamp(stored.timestamp)
     return Edit(identifier, of, timestamp, kind, _changes_in(stored, ""), clean_name("by", stored.by))
 
@@ -201,18 +193,18 @@ def _changes_in(given: _GivenChanges, root: str) -> PoolChanges:
         for name, text in (("decision", given.decision), ("rationale", given.rationale))
     )
     if decision == "":
-        raise BadField("decision", "is empty")
+        raise bad_field("decision", "is empty")
     files = None
     if given.files_touched is not None:
         files, dropped = relative_files(given.files_touched, root)
         if dropped and root:
-            raise BadField("files_touched", f"names {dropped} paths outside the project, or too many")
+            raise bad_field("files_touched", f"names {dropped} paths outside the project, or too many")
     outcome = None if given.outcome is None else outcome_kind(given.outcome.kind)
     trust = None if given.trust is None else trust_of(given.trust)
     error = clean_text("outcome.error", given.outcome.error if given.outcome else "")
     commit = None if given.commit is None else clean_name("commit", given.commit)
     if commit and not _COMMIT.fullmatch(commit):
-        raise BadField("commit", "must be the id of a commit, 7 to 64 hexadecimal digits, or empty for none")
+        raise bad_field("commit", "must be the id of a commit, 7 to 64 hexadecimal digits, or empty for none")
     return PoolChanges(decision, rationale, files, outcome, error, trust, commit)
 
 

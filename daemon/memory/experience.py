@@ -7,7 +7,7 @@ import posixpath
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Literal, TypeVar, cast, get_args
+from typing import Literal, cast, get_args
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
@@ -69,9 +69,6 @@ class Experience(Struct, frozen=True):
     provenance: Provenance = FROM_CLIENT
     sketches: tuple[tuple[str, str], ...] = ()
     marks: tuple[ExperienceMark, ...] = ()
-    dated: str = ""
-    """The time in the file, if that is in the future, as by a wrong clock; `timestamp` is then about when it
-    was recorded."""
 
 
 def fields_of(experience: Experience) -> dict[str, object]:
@@ -82,7 +79,7 @@ def fields_of(experience: Experience) -> dict[str, object]:
     outcome = {"kind": experience.outcome, "error": experience.error}
     fields = {
         "id": experience.id,
-        "timestamp": experience.dated or experience.timestamp,
+        "timestamp": experience.timestamp,
         "agent_id": experience.agent_id,
         "session_id": experience.session_id,
         "decision": experience.decision,
@@ -127,23 +124,9 @@ SKETCH_CHARACTERS = 400
 """Maximum length of an encoded sketch; 344 in practice."""
 
 
-class BadField(Exception):  # it is caught in this folder and never reaches a person as such
-    """A field that can't be used. The text completes a sentence that begins with the field's name."""
-
-    def __init__(self, name: str, problem: str) -> None:
-        super().__init__(problem)
-        self.field = name
-
-
-StructT = TypeVar("StructT", bound=Struct)
-
-
-def read_stored(kind: type[StructT], fields: Mapping[str, object], prefix: str = "") -> StructT:
-    """Read the fields of a stored line; unknown ones are ignored. Raises `BadField`."""
-    try:
-        return read_request(kind, fields, prefix)
-    except InvalidRequest as error:
-        raise BadField(error.field or "", str(error).removeprefix(error.field or "").strip()) from error
+def bad_field(name: str, problem: str) -> InvalidRequest:
+    """Return the error of a field that can't be used."""
+    return InvalidRequest(f"{name} {problem}", name)
 
 
 class GivenOutcome(Struct, frozen=True):
@@ -173,13 +156,7 @@ class _Stored(_Given, kw_only=True):
     agent_id: str = ""
     session_id: str = ""
     timestamp: str
-    provenance: dict[str, object] = {}
-
-
-class _StoredProvenance(Struct):
-    source: str = ""
-    reference: str = ""
-    trust: str = "normal"
+    provenance: Provenance = Provenance("")
 
 
 def sketches_in(fields: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
@@ -192,41 +169,44 @@ def sketches_in(fields: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
 
 
 def outcome_kind(text: str) -> OutcomeKind:
-    """Return a kind of outcome. Raises `BadField` for another word."""
+    """Return a kind of outcome. Raises `InvalidRequest` for another word."""
     if text not in get_args(OutcomeKind):
-        raise BadField("outcome.kind", "must be success, failure or reverted")
+        raise bad_field("outcome.kind", "must be success, failure or reverted")
     return cast("OutcomeKind", text)
 
 
 def trust_of(text: str) -> Trust:
-    """Return a trust level. Raises `BadField` for another word."""
+    """Return a trust level. Raises `InvalidRequest` for another word."""
     if text not in get_args(Trust):
-        raise BadField("trust", "must be normal or low")
+        raise bad_field("trust", "must be normal or low")
     return cast("Trust", text)
 
 
-def normal_timestamp(text: str) -> str:
-    """Return a time in ISO 8601, UTC where it has no zone, as `timestamp_of` does. Raises `BadField`."""
+def normal_timestamp(text: str, name: str = "timestamp") -> str:
+    """Return a time in ISO 8601, UTC where it has no zone, as `timestamp_of` does.
+
+    Raises `InvalidRequest`.
+    """
     try:
         moment = datetime.fromisoformat(text)
         return timestamp_of(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
     except (ValueError, OverflowError) as error:
-        raise BadField("timestamp", "must be a time in ISO 8601, such as 2025-01-31T12:00:00Z") from error
+        raise bad_field(name, "must be a time in ISO 8601, such as 2025-01-31T12:00:00Z") from error
 
 
 def clean_text(name: str, text: str) -> str:
-    """Return a text without harmful characters and outer spaces. Raises `BadField` for one too long."""
+    """Return a text without harmful characters and outer spaces. Raises `InvalidRequest` for one too long."""
     cleaned = clean(text).strip()
     if len(cleaned.encode()) > MAX_TEXT_BYTES:
-        raise BadField(name, f"is longer than {MAX_TEXT_BYTES} bytes; shorten it")
+        raise bad_field(name, f"is longer than {MAX_TEXT_BYTES} bytes; shorten it")
     return cleaned
 
 
 def clean_name(name: str, text: str) -> str:
-    """Return an id or a name on one line. Raises `BadField` for one too long."""
+    """Return an id or a name on one line. Raises `InvalidRequest` for one too long."""
     cleaned = " ".join(clean(text).split())
     if len(cleaned) > MAX_NAME_CHARACTERS:
-        raise BadField(name, f"is longer than {MAX_NAME_CHARACTERS} characters")
+        raise bad_field(name, f"is longer than {MAX_NAME_CHARACTERS} characters")
     return cleaned
 
 
@@ -293,17 +273,6 @@ class Draft(Struct, frozen=True):
     sketches: tuple[tuple[str, str], ...] = ()
 
 
-class Checked(Struct, frozen=True):
-    """A checked draft: an experience without an id.
-
-    `files_dropped` counts files that were left out, `secrets` values that were masked.
-    """
-
-    experience: Experience
-    files_dropped: int
-    secrets: int
-
-
 def draft_of(fields: Mapping[str, object], provenance: Provenance = FROM_CLIENT) -> Draft:
     """Make a draft of a map as a client sends it: decision, agent_id, session_id, rationale?, files_touched?,
     outcome? {kind, error?}, timestamp?, commit?.
@@ -313,11 +282,13 @@ def draft_of(fields: Mapping[str, object], provenance: Provenance = FROM_CLIENT)
     return _draft_of(read_request(_Given, fields, "experience."), provenance)
 
 
-def checked(draft: Draft, now: str, root: str) -> Checked:
-    """Check a draft for storing: clean its texts, mask secrets, make paths relative to the project.
+def checked(draft: Draft, now: str, root: str) -> tuple[Experience, tuple[str, ...]]:
+    """Check a draft for storing: clean its texts, mask secrets, make paths relative to the project. Returns
+    an experience without an id, and what to warn of.
 
     `now` is the current time as `timestamp_of` gives it, `root` the project's root, or empty. Text that
-    steers its reader gets a low trust, whoever gives it; `Pool.update` can change that. Raises `BadField`.
+    steers its reader gets a low trust, whoever gives it; `Pool.update` can change that.
+    Raises `InvalidRequest`.
     """
     files, dropped = relative_files(draft.files_touched, root)
     timestamp = min(normal_timestamp(draft.timestamp), now) if draft.timestamp else now
@@ -335,17 +306,26 @@ def checked(draft: Draft, now: str, root: str) -> Checked:
         provenance = Provenance(provenance.source, provenance.reference, "low")
     decision, rationale, error = (text.text for text in masked)
     clear = replace(draft, decision=decision, rationale=rationale, error=error, provenance=provenance)
-    return Checked(_experience_of(clear, "", timestamp, files), dropped, sum(text.count for text in masked))
+    secrets = sum(text.count for text in masked)
+    warnings = {
+        f"{dropped} of its files were left out: outside the project, or too many": dropped,
+        "a value that looks like a secret was masked": secrets == 1,
+        f"{secrets} values that look like secrets were masked": secrets > 1,
+    }
+    return _experience_of(clear, "", timestamp, files), tuple(
+        text for text, holds in warnings.items() if holds
+    )
 
 
 def experience_in(fields: Mapping[str, object]) -> Experience:
-    """Read an experience out of a map that was stored; unknown fields are ignored. Raises `BadField`."""
-    stored = read_stored(_Stored, fields)
-    provenance = read_stored(_StoredProvenance, stored.provenance)
-    source = Provenance(provenance.source, provenance.reference, trust_of(provenance.trust))
-    draft = replace(_draft_of(stored, source), sketches=sketches_in(fields))
+    """Read an experience out of a map that was stored; unknown fields are ignored.
+
+    Raises `InvalidRequest`.
+    """
+    stored = read_request(_Stored, fields)
+    draft = replace(_draft_of(stored, stored.provenance), sketches=sketches_in(fields))
     if not (identifier := clean_name("id", stored.id)):
-        raise BadField("id", "is empty")
+        raise bad_field("id", "is empty")
     timestamp = normal_timestamp(stored.timestamp)
     return _experience_of(draft, identifier, timestamp, relative_files(draft.files_touched, "")[0])
 
@@ -359,7 +339,7 @@ def _experience_of(draft: Draft, identifier: str, timestamp: str, files: tuple[s
     """Check and clean a draft's texts."""
     decision = clean_text("decision", draft.decision)
     if not decision:
-        raise BadField("decision", "is empty")
+        raise bad_field("decision", "is empty")
     return Experience(
         identifier,
         timestamp,

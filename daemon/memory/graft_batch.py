@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from .edits import Edit, PoolChanges, time_after
 from .experience import Experience, identity_of
-from .lines import line_of
 from .records import Known, Records
 
 _NAMED_MAX = 20
@@ -47,10 +46,9 @@ class GraftBatch:
         elif says_more(known, experience):
             self._mark(known.original.id, experience, "")
 
-    def lines(self) -> bytes:
-        """Return the lines to append."""
-        edits = chain.from_iterable(self._edits.values())
-        return b"".join((*map(line_of, self.new.values()), *map(line_of, edits)))
+    def records(self) -> list[Experience | Edit]:
+        """Return what is to be appended."""
+        return [*self.new.values(), *chain.from_iterable(self._edits.values())]
 
     def _known(self, experience: Experience) -> Known | None:
         """Return the experience in the pool or the batch that this one duplicates."""

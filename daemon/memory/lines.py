@@ -5,21 +5,20 @@ A line is a JSON object: an experience, an edit, or one of a newer version, whic
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import os
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from datetime import datetime
 
-from msgspec import Struct
+from msgspec import Struct, convert
+from msgspec.structs import asdict
 
-from ..core.errors import StateError
+from ..core.errors import InvalidRequest, StateError
 from ..core.system import System
 from ..core.times import timestamp_of
 from .edits import EDIT_KINDS, Edit, edit_fields, edit_in
-from .experience import BadField, Experience, clean, experience_in, fields_of
+from .experience import Experience, experience_in, fields_of
 from .pool_file import PoolFile
 
 LINE_VERSION = 1
@@ -42,15 +41,6 @@ class PoolLine(Struct, frozen=True):
     complete: bool
 
 
-class Damage(Struct, frozen=True):
-    """A line that can't be read as an experience; `number` counts from 1, `file` is without its folder."""
-
-    number: int
-    line: PoolLine
-    reason: str
-    file: str = ""
-
-
 def lines_from(descriptor: int, offset: int, limit: int = MAX_LINE_BYTES) -> Iterator[PoolLine]:
     """Yield a file's lines from an offset on, in bounded memory; the descriptor stays open."""
     with open(descriptor, "rb", closefd=False) as file:
@@ -70,21 +60,21 @@ def line_of(record: Experience | Edit) -> bytes:
 
 
 def read_line(line: PoolLine) -> Experience | Edit | None:
-    """Read a line; None if it is empty or of a newer version. Raises `BadField`."""
+    """Read a line; None if it is empty or of a newer version. Raises `InvalidRequest`."""
     if line.size > MAX_LINE_BYTES:
-        raise BadField("", f"longer than {MAX_LINE_BYTES} bytes")
+        raise InvalidRequest(f"longer than {MAX_LINE_BYTES} bytes")
     if not line.data.strip():
         return None
     if line.data.startswith(_CONFLICT_MARKS):
-        raise BadField("", "a mark of a conflict that git left; the lines between such marks are kept")
+        raise InvalidRequest("a mark of a conflict that git left; the lines between such marks are kept")
     try:
         fields = json.loads(line.data.decode())
     except RecursionError as error:
-        raise BadField("", "nested too deeply") from error
+        raise InvalidRequest("nested too deeply") from error
     except ValueError as error:  # not UTF-8, not JSON, or a giant number
-        raise BadField("", f"not JSON: {error}") from error
+        raise InvalidRequest(f"not JSON: {error}") from error
     if not isinstance(fields, dict):
-        raise BadField("", "not a JSON object")
+        raise InvalidRequest("not a JSON object")
     version = fields.get("version", LINE_VERSION)
     if type(version) is int and version > LINE_VERSION:
         return None
@@ -94,42 +84,40 @@ def read_line(line: PoolLine) -> Experience | Edit | None:
     return edit_in(fields) if isinstance(kind, str) and kind in EDIT_KINDS else None
 
 
-def subject_of(line: bytes) -> str | None:
-    """Return the id of the experience that a line holds or edits, empty for another line; None for a line
-    that isn't JSON and is in quarantine.
-
-    Other processes wait for the lock meanwhile, so lines are not fully checked: 5 µs each instead of 50.
-    """
-    if len(line) > MAX_LINE_BYTES or not line.strip():
-        return ""
-    try:
-        fields = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(fields, dict):
-        return ""
-    kind = fields.get("type", "experience")
-    name = "id" if kind == "experience" else "of" if isinstance(kind, str) and kind in EDIT_KINDS else ""
-    return " ".join(clean(str(fields.get(name, ""))).split())
-
-
 _SHOWN_CHARACTERS = 2_000
 _RECORD_BYTES = 8_388_608
 """Maximum bytes of a record; one of the longest line, each byte escaped to six, is shorter."""
 
 
 class Quarantined(Struct, frozen=True):
-    """A line in quarantine, with the time and its number (from 1) in the file.
+    """A line in quarantine, with the time and its number (from 1) in the file, which is named without its
+    folder.
 
-    `text` is its beginning, at most 2,000 characters; bytes that are no text are in Python's escapes.
+    `text` is the line, or the beginning of a very long one; bytes that aren't UTF-8 are halves of surrogates
+    in it. `digest` is of that.
     """
 
+    digest: str
     at: str
     file: str
-    number: int
+    line: int
+    offset: int
     size: int
     reason: str
-    text: str
+    text: str = ""
+
+    @property
+    def shown(self) -> str:
+        """At most 2,000 characters of the text; bytes that are no text are in Python's escapes."""
+        data = self.text.encode("utf-8", "surrogateescape")
+        return data.decode("utf-8", "backslashreplace")[:_SHOWN_CHARACTERS]
+
+
+def quarantined(number: int, line: PoolLine, reason: str, file: str, now: datetime) -> Quarantined:
+    """Return the record of a bad line."""
+    digest = hashlib.blake2b(line.data, digest_size=16).hexdigest()
+    text = line.data.decode("utf-8", "surrogateescape")
+    return Quarantined(digest, timestamp_of(now), file, number, line.offset, line.size, reason, text)
 
 
 class Quarantine:
@@ -137,78 +125,41 @@ class Quarantine:
 
     def __init__(self, path: str, system: System, write: Callable[[int, bytes], int] = os.write) -> None:
         self._file = PoolFile(path, system, write)
-        self._system = system
 
-    def keep(self, damage: Sequence[Damage]) -> None:
+    def keep(self, damage: Sequence[Quarantined]) -> None:
         """Append damaged lines, each once, durably."""
-        at = timestamp_of(self._system.now())
         with self._file.locked() as descriptor:
             known, complete = set[str](), True
             for line in lines_from(descriptor, 0, _RECORD_BYTES):
-                known.add(str(_record_in(line.data).get("digest")))
+                known.update(record.digest for record in _records_in(line.data))
                 complete = line.complete
-            records: dict[str, bytes] = {}
+            data = b"" if complete else b"\n"
             for damaged in damage:
-                digest = hashlib.blake2b(damaged.line.data, digest_size=16).hexdigest()
-                if digest not in known:
-                    records.setdefault(digest, _record_of(digest, damaged, at))
-            data = b"".join(records.values())
+                if damaged.digest not in known:
+                    known.add(damaged.digest)
+                    data += json.dumps(asdict(damaged), separators=(",", ":")).encode() + b"\n"
             # Even if all are known: their writer may have died before its fsync.
-            self._file.append(descriptor, data if complete else b"\n" + data)
+            self._file.append(descriptor, data)
 
     def listed(self, limit: int) -> tuple[tuple[Quarantined, ...], int]:
         """Return the lines added last, the last first, and the total number."""
-        last: deque[Quarantined] = deque(maxlen=max(limit, 0))
-        total = 0
         try:
             with self._file.reading() as descriptor:
-                for line in lines_from(descriptor, 0, _RECORD_BYTES):
-                    if (found := _quarantined(_record_in(line.data))) is not None:
-                        total += 1
-                        last.append(found)
+                found = [
+                    record
+                    for line in lines_from(descriptor, 0, _RECORD_BYTES)
+                    for record in _records_in(line.data)
+                ]
         except FileNotFoundError:
             return (), 0
         except OSError as error:
             raise StateError(f"{self._file.path} can't be read: {error.strerror}.") from error
-        return tuple(reversed(last)), total
+        return tuple(found[::-1][:limit]), len(found)
 
 
-def _record_of(digest: str, damaged: Damage, at: str) -> bytes:
-    """Write a line of the quarantine file; bytes that aren't UTF-8 are halves of surrogates in its text."""
-    record = {
-        "digest": digest,
-        "at": at,
-        "file": damaged.file,
-        "line": damaged.number,
-        "offset": damaged.line.offset,
-        "size": damaged.line.size,
-        "reason": damaged.reason,
-        "text": damaged.line.data.decode("utf-8", "surrogateescape"),
-    }
-    return json.dumps(record, separators=(",", ":")).encode() + b"\n"
-
-
-def _record_in(line: bytes) -> dict[str, Any]:
-    """Read a line of the quarantine file; empty for one that isn't a record, such as a torn one."""
+def _records_in(line: bytes) -> list[Quarantined]:
+    """Read a line of the quarantine file; nothing for one that isn't a record, such as a torn one."""
     try:
-        record = json.loads(line)
+        return [convert(json.loads(line), Quarantined)]
     except (ValueError, RecursionError):
-        return {}
-    return record if isinstance(record, dict) else {}
-
-
-def _quarantined(record: dict[str, Any]) -> Quarantined | None:
-    try:
-        text = record.get("text")
-        # A former version wrote bytes that aren't UTF-8 in base64.
-        data = base64.b64decode(record["base64"]) if text is None else text.encode("utf-8", "surrogateescape")
-        return Quarantined(
-            str(record["at"]),
-            str(record.get("file", "")),
-            int(record["line"]),
-            int(record["size"]),
-            str(record["reason"]),
-            data.decode("utf-8", "backslashreplace")[:_SHOWN_CHARACTERS],
-        )
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return None
+        return []

@@ -8,24 +8,25 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..core.errors import Busy, NotFound, StateError
+from ..core.errors import Busy, InvalidRequest, NotFound, StateError
 from ..core.system import System
 from ..core.times import timestamp_of
 from .edits import NO_CHANGES, DueEdit, Edit, EditKind, PoolChanges, changes_nothing, changes_of, time_after
-from .experience import BadField, Checked, Draft, Experience, checked
+from .experience import Draft, Experience, checked
 from .graft_batch import GraftBatch, new_edit_id
-from .lines import Quarantined, line_of
+from .lines import Quarantined
 from .pool_file import ROTATE_BYTES, PoolFile
-from .pool_filters import Criteria, ExperienceListing, Retention, Seen, as_it_is, chosen
+from .pool_filters import Criteria, ExperienceListing, Seen, as_it_is, chosen
 from .pool_store import PoolStore
 from .records import ASKED_CHARACTERS, Known, words_of
 
 ALL = ExperienceListing()
+KEEP_ALL = Criteria()
 
 RETENTION_INTERVAL_S = 86_400
 """Seconds between prunings by retention, which counts in days."""
@@ -68,7 +69,7 @@ class PoolStatistics(Struct, frozen=True):
 
     `deleted` can be restored. `parts` are the files, full ones included. `bad_lines` are skipped,
     `unknown_lines` are of a newer version, `repeated_lines` duplicate another line. `repaired_tails` counts
-    torn last lines moved away since the pool was opened, `retired` experiences that the retention pruned
+    torn last lines ended since the pool was opened, `retired` experiences that the retention pruned
     since then, last at `retired_at`, empty for never. `shared` is the path of the pool in the repository, if
     used. `problem` says why damage is not in quarantine yet, why the shared pool isn't used, or why the
     retention failed; empty if all is well.
@@ -111,7 +112,7 @@ class Pool:
         root: str = "",
         shared: str = "",
         trusted: bool = False,
-        retention: Retention = Retention(),  # noqa: B008 - it is frozen
+        retention: Criteria = KEEP_ALL,
         write: Callable[[int, bytes], int] = os.write,
         rotate_bytes: int = ROTATE_BYTES,
     ) -> None:
@@ -154,12 +155,12 @@ class Pool:
         now = timestamp_of(self._system.now())
         for number, draft in enumerate(drafts):
             try:
-                made = checked(draft, now, self._root)
-            except BadField as error:
-                skipped.append(SkippedDraft(number, f"{error.field} {error}", error.field))
+                experience, told = checked(draft, now, self._root)
+            except InvalidRequest as error:
+                skipped.append(SkippedDraft(number, str(error), error.field or ""))
             else:
-                valid.append((number, made.experience))
-                warnings += ((number, warning) for warning in _warnings(made))
+                valid.append((number, experience))
+                warnings += ((number, warning) for warning in told)
         if valid:
             ids, more = self._append(valid, now)
             warnings = sorted([*warnings, *more], key=lambda warning: warning[0])
@@ -208,8 +209,8 @@ class Pool:
 
         Within a rank, more shared words (at most three count) come first, then failures and reverts, then
         newer ones; in the last rank only newer ones. Time counts by order, never by the clock, so that the
-        same pool gives the same answer tomorrow. Of a rank, file, folder or word with more than 1,000
-        experiences, the last 1,000 in the file count, which bounds the time.
+        same pool gives the same answer tomorrow. Of a file, folder or word with more than 1,000 experiences,
+        the last 1,000 in the file count, which bounds the time.
         """
         wanted = words_of(" ".join(words)[:ASKED_CHARACTERS])
         return self._store.records.relevant(focus, neighbours, wanted, limit)
@@ -236,16 +237,16 @@ class Pool:
 
     def statistics(self) -> PoolStatistics:
         """Return the pool's figures."""
-        store = self._store
-        records, readings = store.records, tuple(store.readings.values())
+        store, content = self._store, self._store.content
+        sizes = [stamp.size for stamp in tuple(content.stamps.values()) if stamp is not None]
         return PoolStatistics(
-            len(records),
-            records.deleted,
-            len(readings),
-            sum(reading.stamp.size for reading in readings),
-            sum(reading.bad_lines for reading in readings),
-            sum(reading.unknown_lines for reading in readings),
-            sum(reading.repeated_lines for reading in readings),
+            len(content.records),
+            content.records.deleted,
+            len(sizes),
+            sum(sizes),
+            content.bad_lines,
+            content.unknown_lines,
+            content.repeated_lines,
             store.repaired_tails,
             self._retired,
             self._retired_at,
@@ -280,7 +281,7 @@ class Pool:
                 at, key = time_after(known.edits, now), known.original.id
                 due[key] = Edit(new_edit_id(), key, at, due_edit.kind, changes)
             if due:
-                append(b"".join(map(line_of, due.values())))
+                append(tuple(due.values()))
             return tuple(due)
 
     def delete(self, experience_id: str) -> tuple[Known, bool]:
@@ -318,7 +319,7 @@ class Pool:
                 for number, experience in valid:
                     batch.take(number, experience)
                 # Even if all were duplicates: their writer may have died before its fsync.
-                append(batch.lines())
+                append(batch.records())
         warnings = batch.warnings
         if target is self._store.private and self._store.shared:
             path = self._store.shared
@@ -339,7 +340,7 @@ class Pool:
                 if known.deleted == (kind == "delete") and kind != "update":
                     return known, False
                 at = time_after(known.edits, timestamp_of(self._system.now()))
-                append(line_of(Edit(new_edit_id(), known.original.id, at, kind, changes)))
+                append([Edit(new_edit_id(), known.original.id, at, kind, changes)])
                 return self._find(experience_id), True
 
     def _find(self, experience_id: str) -> Known:
@@ -380,15 +381,13 @@ class Pool:
 
     def _retain_if_due(self) -> None:
         """Prune by retention, once a day. The statistics report a failure."""
-        if self._retention == Retention() or self._system.monotonic() < self._next_retention:
+        if self._retention.is_empty or self._system.monotonic() < self._next_retention:
             return
         self._next_retention = self._system.monotonic() + RETENTION_INTERVAL_S
-        limits = self._retention
-        criteria = Criteria(limits.max_age_days or None, limits.max_count or None)
-        if not self._chosen(criteria, _always, private_only=True).pruned:
+        if not self._chosen(self._retention, _always, private_only=True).pruned:
             return
         try:
-            result = self._prune(criteria, _always, [self._store.private])
+            result = self._prune(self._retention, _always, [self._store.private])
         except (StateError, Busy) as error:
             self._store.set_problem("retention", str(error))
         else:
@@ -400,12 +399,3 @@ class Pool:
 def _always(path: str) -> bool:
     """Say that every file exists: the retention doesn't check files."""
     return True
-
-
-def _warnings(draft: Checked) -> Iterator[str]:
-    if draft.files_dropped:
-        yield f"{draft.files_dropped} of its files were left out: outside the project, or too many"
-    if draft.secrets == 1:
-        yield "a value that looks like a secret was masked"
-    elif draft.secrets:
-        yield f"{draft.secrets} values that look like secrets were masked"

@@ -10,11 +10,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import glob
 import os
 import re
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from ..core.errors import Busy, StateError
 from ..core.system import Stamp, System, stamp_of
@@ -100,7 +101,8 @@ class PoolFile:
             with self._opened(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT) as descriptor:
                 self._lock(descriptor, deadline)
                 if self._is_current(descriptor):
-                    self._remove_temporary()
+                    for left in glob.glob(f"{glob.escape(self.path)}.*.tmp"):
+                        os.unlink(left)
                     yield descriptor
                     return
 
@@ -141,28 +143,21 @@ class PoolFile:
                 raise self.unusable(f"can't be written: {reason}. Nothing was stored; try again") from error
             raise
 
-    def cut(self, descriptor: int, size: int) -> None:
-        """Truncate the file to `size`, durably. Needs the lock."""
-        try:
-            os.ftruncate(descriptor, size)
-            self._system.fsync(descriptor)
-        except OSError as error:
-            raise self.unusable(f"can't be repaired: {error.strerror}. Mend that") from error
-
-    def rewrite(self, path: str, goes: Callable[[bytes], bool]) -> None:
-        """Remove the lines that go from a part; a full part that becomes empty is deleted.
+    def rewrite(self, path: str, stays: Sequence[bool]) -> None:
+        """Keep only the lines of a part that stay; a full part that becomes empty is deleted.
 
         The lock must be held, and the active file must be rewritten last, since others can lock its
         replacement. Raises `StateError`, leaving the file unchanged.
         """
         try:
             with self.reading(path) as descriptor, open(descriptor, "rb", closefd=False) as file:
-                left = [line for line in file if not goes(line)]
-                if left or path == self.path:
-                    self._replace(path, left, stat.S_IMODE(os.fstat(descriptor).st_mode))
-                else:
-                    os.unlink(path)
-            self._system.fsync_folder(self._folder)
+                left = [line for line, is_kept in zip(file, stays, strict=True) if is_kept]
+                mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
+            if left or path == self.path:
+                self._system.write_atomic(path, b"".join(left), mode=mode)
+            else:
+                os.unlink(path)
+                self._system.fsync_folder(self._folder)
         except OSError as error:
             raise self.unusable(
                 f"can't be rewritten: {error.strerror}. Nothing was lost; try again", path
@@ -171,27 +166,6 @@ class PoolFile:
     def unusable(self, problem: str, path: str = "") -> StateError:
         """Return the error for a problem, a text that follows the path."""
         return StateError(f"The pool of experiences {path or self.path} {problem}.")
-
-    def was_interrupted(self) -> bool:
-        """Tell whether a rewriting was broken off and left its file, which whoever takes the lock removes."""
-        return os.path.lexists(self._temporary)
-
-    @property
-    def _temporary(self) -> str:
-        return f"{self.path}.tmp"
-
-    def _remove_temporary(self) -> None:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self._temporary)
-
-    def _replace(self, path: str, lines: list[bytes], mode: int) -> None:
-        self._remove_temporary()
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        with open(os.open(self._temporary, flags, mode), "wb") as target:
-            target.writelines(lines)
-            target.flush()
-            self._system.fsync(target.fileno())
-        os.replace(self._temporary, path)
 
     def _rotate(self) -> None:
         names = map(os.path.basename, self.parts())

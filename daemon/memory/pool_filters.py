@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
+from functools import cache
 
 from msgspec import Struct
 
 from ..core.errors import InvalidRequest
 from ..core.times import timestamp_of
-from .experience import BadField, Experience, normal_timestamp
+from .experience import Experience, normal_timestamp
 from .records import contains
 
 Seen = Callable[[Experience], Experience | None]
@@ -91,17 +92,7 @@ def time_of(text: str | None, name: str) -> str | None:
 
     Raises `InvalidRequest` with the field's name.
     """
-    try:
-        return normal_timestamp(text) if text else None
-    except BadField as error:
-        raise InvalidRequest(f"{name} {error}.", name) from error
-
-
-class Retention(Struct, frozen=True):
-    """The limits of what a pool keeps; 0 for none."""
-
-    max_age_days: int = 0
-    max_count: int = 0
+    return normal_timestamp(text, name) if text else None
 
 
 class Criteria(Struct, frozen=True):
@@ -139,12 +130,7 @@ def chosen(
     tells whether a path relative to the project's root exists.
     """
     over = _over(shown, trash, criteria, now)
-    known: dict[str, bool] = {}
-
-    def is_there(path: str) -> bool:
-        if path not in known:
-            known[path] = exists(path)
-        return known[path]
+    is_there = cache(exists)
 
     def goes(experience: Experience) -> bool:
         if over is not None and experience.id not in over:

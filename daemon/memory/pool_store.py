@@ -1,56 +1,46 @@
 """The private file of a pool and the one in the repository: read into records, repaired, appended to.
 
-Reading takes no lock: a file that is renamed or replaced meanwhile is noticed and read again.
+Reading takes no lock: a file that is renamed or replaced meanwhile is noticed and read again. What this
+process appends goes right into the records; any other change has all files read anew.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ..core.errors import Busy, StateError
+from ..core.errors import Busy, InvalidRequest, StateError
 from ..core.system import Stamp, System, latest_time, stamp_of
 from ..core.times import timestamp_of
-from .experience import BadField, Experience
-from .lines import MAX_LINE_BYTES, Damage, PoolLine, Quarantine, lines_from, read_line, subject_of
+from .edits import Edit
+from .experience import Experience
+from .lines import PoolLine, Quarantine, Quarantined, line_of, lines_from, quarantined, read_line
 from .pool_file import PoolFile
 from .records import Records
 from .shared_pool import guard_of, shared_problem
 
 _ATTEMPTS = 100
 """Maximum attempts to read files that are renamed or replaced meanwhile."""
-_TAIL_BYTES = 64
 
 
-class PartReading(Struct):
-    """How far a file was read: `offset` is the end of the last whole line, `tail` the bytes before it."""
+class PoolContent(Struct):
+    """What a pool's files held when they were read, with counts of lines."""
 
-    stamp: Stamp
-    offset: int = 0
-    tail: bytes = b""
-    lines: int = 0
+    records: Records = field(default_factory=Records)
+    stamps: dict[str, Stamp | None] = field(default_factory=dict)
+    """The parts that were read by path, and None for a file that wasn't there."""
     bad_lines: int = 0
     unknown_lines: int = 0
     repeated_lines: int = 0
-    damage: list[Damage] = field(default_factory=list)
+    damage: list[Quarantined] = field(default_factory=list)
     """Bad lines that aren't in quarantine yet."""
-    latest: str = ""
-    """The time of the last experience that isn't dated in the future."""
-
-    def is_continued_by(self, descriptor: int, stamp: Stamp) -> bool:
-        """Tell whether a file is the one that was read, with only lines appended.
-
-        An editor may keep the inode, so the last bytes that were read must still be there; an edit that also
-        keeps the size changes the modification time, while a rename changes ctime only.
-        """
-        is_edited = stamp.size == self.stamp.size and stamp.mtime_ns != self.stamp.mtime_ns
-        tail = os.pread(descriptor, len(self.tail), self.offset - len(self.tail))
-        return not is_edited and stamp.size >= self.offset and tail == self.tail
+    torn: set[str] = field(default_factory=set)
+    """The files whose last line has no end."""
 
 
 class PoolStore:
@@ -65,9 +55,7 @@ class PoolStore:
         self.private = PoolFile(path, system, write, rotate_bytes=rotate_bytes)
         self.files = [self.private]
         self.quarantine = Quarantine(f"{path}.quarantine", system, write)
-        self.records = Records()
-        self.readings: dict[int, PartReading] = {}
-        """How far each file was read, by inode."""
+        self.content = PoolContent()
         self.generation = 0
         """A number that changes whenever the records do."""
         self.repaired_tails = 0
@@ -75,12 +63,15 @@ class PoolStore:
         """The path of the shared file, relative to the root, empty if none is used."""
         self.problems: dict[str, str] = {}
         """The problems, in sentences, by what they are of."""
-        self._known: dict[str, Stamp | None] = {}
-        self._version = 0
         self._system = system
         self._root = root
         self._write = write
         self._rotate_bytes = rotate_bytes
+
+    @property
+    def records(self) -> Records:
+        """The experiences of all files."""
+        return self.content.records
 
     def set_problem(self, kind: str, problem: str) -> None:
         """Set a problem, or clear it with an empty text."""
@@ -105,20 +96,17 @@ class PoolStore:
                     rotate_bytes=self._rotate_bytes,
                 )
             )
-        self._known = {}
+        self.content.stamps = {}
         self.refresh()
 
     def refresh(self) -> None:
         """Read changes and repair damage. Without changes it takes one stat for each file."""
-        if self._is_current() and self.problems.keys().isdisjoint({"damage", "unreadable"}):
-            return
         self.catch_up()
         try:
             for file in self.files:
-                if self._torn(file) is not None or file.was_interrupted():
+                if file.path in self.content.torn:
                     # Another process may be writing the torn last line: under its lock it is whole.
                     with file.locked() as descriptor:
-                        self.catch_up()
                         self._repair(file, descriptor)
             self._quarantine_damage()
         except (StateError, Busy) as error:
@@ -127,19 +115,14 @@ class PoolStore:
             self.set_problem("damage", "")
 
     def catch_up(self) -> None:
-        """Read new lines, or everything if a file was replaced or edited.
-
-        New records show only when complete. Raises `Busy` if the files change all the time.
-        """
+        """Read all files anew if any of them changed. Raises `Busy` if they change all the time."""
+        if self._is_current() and "unreadable" not in self.problems:
+            return
         self.set_problem("unreadable", "")
-        records, readings = self.records, self.readings
         for _ in range(_ATTEMPTS):
-            listing = self._listed()
-            inodes = {stamp.inode for _, stamps in listing for stamp in stamps.values()}
-            if not (readings.keys() <= inodes and self._advance(listing, records, readings)):
-                records, readings = Records(), {}
-            elif _names(self._listed()) == _names(listing):
-                self._take(records, readings, listing)
+            if (content := self._read_all()) is not None:
+                self.generation += content.stamps != self.content.stamps
+                self.content = content
                 return
         raise Busy(f"The files beside {self.private.path} change all the time. Try again.")
 
@@ -157,17 +140,25 @@ class PoolStore:
         return self.files[-1]
 
     @contextlib.contextmanager
-    def appending(self, file: PoolFile) -> Iterator[Callable[[bytes], None]]:
+    def appending(self, file: PoolFile) -> Iterator[Callable[[Sequence[Experience | Edit]], None]]:
         """Lock a file, read and repaired to its end; gives a function that appends durably."""
         file.prepare()
         with file.writing() as descriptor:
-            self.catch_up()
             self._repair(file, descriptor)
             self.set_problem("damage", "")
 
-            def append(data: bytes) -> None:
+            def append(records: Sequence[Experience | Edit]) -> None:
+                data = b"".join(map(line_of, records))
+                before = os.fstat(descriptor).st_size
                 file.append(descriptor, data)
-                self.catch_up()
+                stamp = stamp_of(os.fstat(descriptor))
+                if not self._is_current(but=file.path) or stamp.size != before + len(data):
+                    self.catch_up()
+                    return
+                self.content.stamps[file.path] = stamp
+                for record in records:
+                    self.records.add(record, shared=file is not self.private)
+                self.generation += self.records.settle()
 
             yield append
 
@@ -175,31 +166,29 @@ class PoolStore:
         """Remove the lines of experiences and their edits for good.
 
         `choose` is called when the files are locked, so that no line appended meanwhile is lost. With them go
-        the lines that aren't JSON: they are in quarantine, unless too long to be there whole. Lines of a
-        newer version stay.
+        the lines that can't be read: they are in quarantine. Lines of a newer version stay.
         """
         try:
             with contextlib.ExitStack() as stack:
-                self.catch_up()
-                used = [file for file, stamps in self._listed() if file in files and stamps]
+                used = [file for file in files if file.parts()]
                 for file in used:
-                    descriptor = stack.enter_context(file.locked())
-                    self.catch_up()
-                    self._repair(file, descriptor)
+                    self._repair(file, stack.enter_context(file.locked()))
                 gone = set(choose())
                 for file in used if gone else ():
                     for path in file.parts():
-                        with file.reading(path) as descriptor, open(descriptor, "rb", closefd=False) as lines:
-                            is_about = any(subject_of(line) in gone for line in lines)
-                        if is_about:
-                            file.rewrite(path, lambda line: subject_of(line) in {None, *gone})
+                        with file.reading(path) as descriptor:
+                            subjects = [_subject_of(line) for line in lines_from(descriptor, 0)]
+                        if not gone.isdisjoint(subjects):
+                            goes = {None, *gone}
+                            file.rewrite(path, [subject not in goes for subject in subjects])
         finally:
             # All files are read again, without the locks.
             self.catch_up()
 
-    def _is_current(self) -> bool:
-        """Tell whether no file changed since it was read, by one stat each."""
-        return bool(self._known) and all(self._stamp(path) == stamp for path, stamp in self._known.items())
+    def _is_current(self, but: str = "") -> bool:
+        """Tell whether no file changed since it was read, by one stat each; `but` isn't looked at."""
+        stamps = self.content.stamps
+        return bool(stamps) and all(self._stamp(path) == stamps[path] for path in stamps if path != but)
 
     def _stamp(self, path: str) -> Stamp | None:
         try:
@@ -207,18 +196,29 @@ class PoolStore:
         except OSError:
             return None
 
-    def _listed(self) -> list[tuple[PoolFile, dict[str, Stamp]]]:
-        """Return the parts of each file. A shared one that can't be read has none, and a problem."""
-        listing = []
+    def _read_all(self) -> PoolContent | None:
+        """Read all files; None if one was renamed, replaced or made unreadable meanwhile."""
+        content = PoolContent(stamps={file.path: self._stamp(file.path) for file in self.files})
         for file in self.files:
-            stamps: dict[str, Stamp] = {}
-            if file is self.private or "unreadable" not in self.problems:
-                try:
-                    stamps = file.parts()
-                except OSError as error:
-                    self._leave_out(file, error)
-            listing.append((file, stamps))
-        return listing
+            if file is not self.private and "unreadable" in self.problems:
+                continue
+            try:
+                parts = file.parts()
+                for path, listed in parts.items():
+                    with file.reading(path) as descriptor:
+                        stamp = content.stamps[path] = stamp_of(os.fstat(descriptor))
+                        if stamp.inode != listed.inode:
+                            return None
+                        self._read(descriptor, file, path, stamp, content)
+                if _inodes(file.parts()) != _inodes(parts):
+                    return None
+            except FileNotFoundError:
+                return None
+            except (StateError, OSError) as error:
+                self._leave_out(file, error)
+                return None
+        content.records.settle()
+        return content
 
     def _leave_out(self, file: PoolFile, error: StateError | OSError) -> None:
         """Leave out a shared file; raise the error for the private one."""
@@ -228,129 +228,55 @@ class PoolStore:
             raise error
         self.set_problem("unreadable", str(error))
 
-    def _advance(
-        self,
-        listing: list[tuple[PoolFile, dict[str, Stamp]]],
-        records: Records,
-        readings: dict[int, PartReading],
-    ) -> bool:
-        """Read new lines; false if the files changed in another way, so that all must be read again."""
-        parts = ((file, path, stamp) for file, stamps in listing for path, stamp in stamps.items())
-        for file, path, listed in parts:
-            if listed.inode in readings and readings[listed.inode].stamp == listed:
-                continue
-            try:
-                with file.reading(path) as descriptor:
-                    stamp = stamp_of(os.fstat(descriptor))
-                    reading = readings.setdefault(stamp.inode, PartReading(stamp))
-                    if stamp.inode != listed.inode or not reading.is_continued_by(descriptor, stamp):
-                        return False
-                    reading.stamp = stamp
-                    self._read(descriptor, file, path, reading, records)
-            except FileNotFoundError:
-                return False
-            except (StateError, OSError) as error:
-                self._leave_out(file, error)
-                return False
-        return True
-
-    def _read(
-        self, descriptor: int, file: PoolFile, path: str, reading: PartReading, records: Records
-    ) -> None:
-        """Read the new lines of a file.
-
-        An experience dated in the future was recorded about when the line before it was, or the next one: it
-        gets that one's time.
-        """
-
-        def add(experience: Experience, at: str) -> None:
-            if at != experience.timestamp:
-                experience = replace(experience, timestamp=at, dated=experience.timestamp)
-            reading.repeated_lines += not records.add(experience, shared=file is not self.private)
-
-        now, undated = self._system.now(), list[Experience]()
+    def _read(self, descriptor: int, file: PoolFile, path: str, stamp: Stamp, content: PoolContent) -> None:
+        """Read the lines of a part. An experience from the future, as by a wrong clock, gets the time
+        of the line before it, the first of all the time at which the part was written."""
+        now = self._system.now()
+        last = timestamp_of(min(datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC), now))
         latest = timestamp_of(latest_time(now))
-        for line in lines_from(descriptor, reading.offset):
+        for number, line in enumerate(lines_from(descriptor, 0), 1):
             if path == file.path and not line.complete:
-                break  # it is torn, or being written
-            reading.lines += 1
-            reading.offset += line.size
+                content.torn.add(path)  # or it is being written
+                return
             try:
                 record = read_line(line)
-            except BadField as error:
-                reading.bad_lines += 1
-                reason = f"{error.field} {error}".strip()
-                reading.damage.append(Damage(reading.lines, line, reason, os.path.basename(path)))
+            except InvalidRequest as error:
+                content.bad_lines += 1
+                content.damage.append(quarantined(number, line, str(error), os.path.basename(path), now))
                 continue
             if record is None:
-                reading.unknown_lines += bool(line.data.strip())
-            elif not isinstance(record, Experience):
-                reading.repeated_lines += not records.add(record)
-            elif record.timestamp > latest and not reading.latest:
-                undated.append(record)
-            else:
-                reading.latest = reading.latest if record.timestamp > latest else record.timestamp
-                for experience in (*undated, record):
-                    add(experience, reading.latest)
-                undated.clear()
-        written = datetime.fromtimestamp(reading.stamp.mtime_ns / 1e9, UTC)
-        for experience in undated:
-            add(experience, timestamp_of(min(written, now)))
-        size = min(reading.offset, _TAIL_BYTES)
-        reading.tail = os.pread(descriptor, size, reading.offset - size)
-
-    def _take(
-        self,
-        records: Records,
-        readings: dict[int, PartReading],
-        listing: list[tuple[PoolFile, dict[str, Stamp]]],
-    ) -> None:
-        records.settle()
-        former, self.records, self.readings = self.records, records, readings
-        if records is former:
-            self.generation += records.version != self._version
-        else:
-            self.generation += any((len(records), len(former), records.deleted, former.deleted))
-        self._version = records.version
-        paths = {path: readings[at.inode].stamp for _, stamps in listing for path, at in stamps.items()}
-        self._known = {file.path: None for file in self.files} | paths
-
-    def _torn(self, file: PoolFile) -> PartReading | None:
-        """Return the reading of a file if its last line is torn."""
-        stamp = self._known.get(file.path)
-        reading = None if stamp is None else self.readings[stamp.inode]
-        return None if reading is None or reading.offset >= reading.stamp.size else reading
+                content.unknown_lines += bool(line.data.strip())
+                continue
+            if isinstance(record, Experience):
+                record = replace(record, timestamp=last) if record.timestamp > latest else record
+                last = record.timestamp
+            is_new = content.records.add(record, shared=file is not self.private)
+            content.repeated_lines += not is_new
 
     def _repair(self, file: PoolFile, descriptor: int) -> None:
-        """Copy bad lines into quarantine, and complete or move away a torn last line. Needs the lock."""
-        if (reading := self._torn(file)) is not None:
-            line = next(lines_from(descriptor, reading.offset))
-            if line.size > MAX_LINE_BYTES or _is_whole(line):
-                # Only the line break is missing, or the line is too long to move and stays as a bad line.
-                file.append(descriptor, b"\n")
-            else:
-                name = os.path.basename(file.path)
-                self.quarantine.keep([Damage(reading.lines + 1, line, "torn: the line has no end", name)])
-                file.cut(descriptor, reading.offset)
-                self.repaired_tails += 1
+        """Read a locked file to its end, end a torn last line, and copy bad lines into quarantine."""
+        self.catch_up()
+        if file.path in self.content.torn:
+            file.append(descriptor, b"\n")
+            self.repaired_tails += 1
             self.catch_up()
         self._quarantine_damage()
 
     def _quarantine_damage(self) -> None:
-        if damage := [line for reading in self.readings.values() for line in reading.damage]:
-            self.quarantine.keep(damage)
-            for reading in self.readings.values():
-                reading.damage.clear()
+        if self.content.damage:
+            self.quarantine.keep(self.content.damage)
+            self.content.damage = []
 
 
-def _names(listing: list[tuple[PoolFile, dict[str, Stamp]]]) -> list[dict[str, int]]:
-    return [{path: stamp.inode for path, stamp in stamps.items()} for _, stamps in listing]
+def _inodes(parts: Mapping[str, Stamp]) -> dict[str, int]:
+    return {path: stamp.inode for path, stamp in parts.items()}
 
 
-def _is_whole(line: PoolLine) -> bool:
-    """Tell whether a line can be read, so that only its line break is missing."""
+def _subject_of(line: PoolLine) -> str | None:
+    """Return the id of the experience that a line holds or edits, empty for one of a newer version; None for
+    a line that can't be read."""
     try:
-        read_line(line)
-    except BadField:
-        return False
-    return True
+        record = read_line(line)
+    except InvalidRequest:
+        return None
+    return "" if record is None else record.of if isinstance(record, Edit) else record.id

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import PurePosixPath
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from .experience import Experience
-from .file_sketches import FRESH, Staleness
 from .records import words_of
 
 THRESHOLD = 0.75
 """Minimum share of common words of two decisions that say the same. Of 30 pairs of decisions that say the
-same in other words and 40 that differ in a word or a number (`benchmarks/experiences/pairs.py`, on which it
+same in other words and 40 that differ in a word or a number (`tests/memory/decision_pairs.py`, on which it
 was chosen) it folds 29 and 0; 0.7 folds two of the 40, 0.8 only 28 of the 30. One word of five or six that
 differs leaves 0.67 to 0.71."""
 
@@ -24,21 +23,27 @@ DECISION_CHARACTERS = 2_000
 """Maximum characters of a decision that are compared, as many as a context shows."""
 
 
-class Fold(Struct, frozen=True):
-    """A shown experience, and those that say nearly the same, in order."""
-
-    shown: Experience
-    others: tuple[Experience, ...] = ()
-
-
 class _Gist(Struct, frozen=True):
-    """The features by which two decisions are compared."""
+    """The features by which two decisions are compared; `marks` must be equal: the numbers, whether it is
+    negated, and whether it failed, so that no failure hides behind a success."""
 
     words: frozenset[str]
-    numbers: tuple[str, ...]
     names: tuple[str, ...]
-    negated: bool
-    failed: bool
+    marks: tuple[tuple[str, ...], bool, bool]
+
+    def says(self, other: _Gist) -> bool:
+        """Whether it says nearly the same: of common names the order counts too."""
+        names, others = (
+            [name for name in one.names if name in both]
+            for one, both in ((self, other.names), (other, self.names))
+        )
+        all_words = self.words | other.words
+        return (
+            bool(all_words)
+            and len(self.words & other.words) >= THRESHOLD * len(all_words)
+            and self.marks == other.marks
+            and names == others
+        )
 
 
 _NEGATIONS = frozenset("not no never without don dont doesn isn cannot avoid".split())  # noqa: SIM905 - a line
@@ -66,6 +71,9 @@ RECENT_HALF = 20
 """Added to the score by recency: .2 for the newest, .1 after twenty newer ones. By order, not by the clock,
 so that the same pool gives the same choice tomorrow."""
 
+STALE_WEIGHT = 0.4
+"""Factor of the score of a stale experience: it ranks below a fresh one that is half as near."""
+
 LOOKED_AT = 4
 """Number of candidates for each wanted experience whose staleness is looked up."""
 
@@ -85,7 +93,8 @@ class Chosen(Struct, frozen=True):
     experience: Experience
     score: float
     reasons: tuple[str, ...]
-    staleness: Staleness = FRESH
+    staleness: str = ""
+    """Why it may not hold any more, in words."""
     folded: int = 0
     """Number of others that say nearly the same."""
     near: float = 0.0
@@ -100,7 +109,7 @@ def choose(
     limit: int,
     *,
     meaning: Mapping[str, float] | None = None,
-    staleness: Callable[[Experience], Staleness] = lambda _: FRESH,
+    staleness: Callable[[Experience], str] = lambda _: "",
 ) -> tuple[Chosen, ...]:
     """Choose at most `limit` experiences that are near enough, the nearest first, without near-duplicates.
 
@@ -123,11 +132,7 @@ def choose(
     # Staleness is looked up on disk, so only for those that may be chosen.
     weighed = [_aged(chosen, staleness(chosen.experience)) for chosen in weighed[: LOOKED_AT * limit]]
     weighed.sort(key=lambda experience: -experience.score)
-    by_id = {chosen.experience.id: chosen for chosen in weighed}
-    return tuple(
-        replace(by_id[group.shown.id], folded=len(group.others))
-        for group in fold(chosen.experience for chosen in weighed)[:limit]
-    )
+    return tuple(_folded(weighed)[:limit])
 
 
 def _weigh(
@@ -158,11 +163,11 @@ def _weigh(
     return Chosen(experience, round(score, 4), tuple(reasons), near=near)
 
 
-def _aged(chosen: Chosen, stale: Staleness) -> Chosen:
-    if not stale.reason:
+def _aged(chosen: Chosen, stale: str) -> Chosen:
+    if not stale:
         return chosen
-    reasons = (*chosen.reasons, f"weighs less: {stale.reason}")
-    return replace(chosen, score=round(chosen.score * stale.weight, 4), reasons=reasons, staleness=stale)
+    reasons = (*chosen.reasons, f"weighs less: {stale}")
+    return replace(chosen, score=round(chosen.score * STALE_WEIGHT, 4), reasons=reasons, staleness=stale)
 
 
 def _nearness(
@@ -172,7 +177,7 @@ def _nearness(
     folders = {posixpath.dirname(path) for path in focus}
     best, reason = 0.0, ""
     for path in experience.files_touched:
-        if path in focus or any(parent in focus for parent in _parents(path)):
+        if any(part in focus for part in (path, *map(str, PurePosixPath(path).parents[:-1]))):
             return SAME_FILE, [f"touched {path}"]
         if path in neighbours and best < NEIGHBOUR:
             best, reason = NEIGHBOUR, f"touched {path}, next to the focus or found"
@@ -181,70 +186,28 @@ def _nearness(
     return best, [reason] if reason else []
 
 
-def _parents(path: str) -> list[str]:
-    found = []
-    while path := posixpath.dirname(path):
-        found.append(path)
-    return found
-
-
-def fold(experiences: Iterable[Experience], threshold: float = THRESHOLD) -> list[Fold]:
-    """Group near-duplicates with the first experience that says nearly the same, in order.
-
-    Two decisions are near-duplicates if they share enough words, have the same numbers, have common names in
-    the same order, are both negated or both not, and both failed or both did not: no failure hides behind a
-    success. Numbers, names and negations distinguish sentences with nearly the same words.
-    """
-    heads: list[tuple[Experience, list[Experience]]] = []
-    gists: list[_Gist] = []
-    by_word: dict[str, list[int]] = {}
-    for experience in experiences:
-        gist = _gist_of(experience)
-        near = _first_near(gist, gists, by_word, threshold)
-        if near is not None:
-            heads[near][1].append(experience)
-            continue
-        for word in gist.words:
-            by_word.setdefault(word, []).append(len(heads))
-        heads.append((experience, []))
-        gists.append(gist)
-    return [Fold(shown, tuple(others)) for shown, others in heads]
-
-
-def _first_near(
-    gist: _Gist, gists: Sequence[_Gist], by_word: dict[str, list[int]], threshold: float
-) -> int | None:
-    shared: Counter[int] = Counter()
-    for word in gist.words:
-        shared.update(by_word.get(word, ()))
-    for place in sorted(shared):
-        other = gists[place]
-        both = len(gist.words) + len(other.words) - shared[place]
-        if shared[place] >= threshold * both and _alike(gist, other):
-            return place
-    return None
-
-
-def _alike(gist: _Gist, other: _Gist) -> bool:
-    """Tell whether two decisions with nearly the same words mean the same."""
-    if (gist.numbers, gist.negated, gist.failed) != (other.numbers, other.negated, other.failed):
-        return False
-    return [name for name in gist.names if name in other.names] == [
-        name for name in other.names if name in gist.names
-    ]
+def _folded(weighed: Iterable[Chosen]) -> list[Chosen]:
+    """Return the first of those that say nearly the same, with the number of the others, in order."""
+    found: list[tuple[_Gist, Chosen]] = []
+    for chosen in weighed:
+        gist = _gist_of(chosen.experience)
+        for place, (other, first) in enumerate(found):
+            if gist.says(other):
+                found[place] = (other, replace(first, folded=first.folded + 1))
+                break
+        else:
+            found.append((gist, chosen))
+    return [chosen for _, chosen in found]
 
 
 def _gist_of(experience: Experience) -> _Gist:
     text = experience.decision[:DECISION_CHARACTERS]
     tokens = _TOKENS.findall(text)
     names = dict.fromkeys(token for token in tokens[1:] if not token.islower() and not token.isdigit())
-    return _Gist(
-        frozenset(map(_stem, words_of(text))),
-        tuple(_NUMBERS.findall(text)),
-        tuple(names),
-        any(token.casefold() in _NEGATIONS for token in tokens),
-        experience.outcome in ("failure", "reverted"),
-    )
+    negated = any(token.casefold() in _NEGATIONS for token in tokens)
+    failed = experience.outcome in ("failure", "reverted")
+    marks = (tuple(_NUMBERS.findall(text)), negated, failed)
+    return _Gist(frozenset(map(_stem, words_of(text))), tuple(names), marks)
 
 
 def _stem(word: str) -> str:

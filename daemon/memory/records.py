@@ -9,7 +9,6 @@ import heapq
 import posixpath
 import re
 import threading
-from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
@@ -24,8 +23,7 @@ ASKED_CHARACTERS = 20_000
 """Maximum characters of a query's words: a prompt may have 5 MB."""
 _INDEXED_CHARACTERS = 4_000
 _NEWEST = 1_000
-"""Maximum number of experiences of a file, folder, word or rank that are weighed, the last ones; bounds the
-time."""
+"""Maximum number of experiences of a file, folder or word that are weighed, the last ones."""
 _MAX_SHARED_WORDS = 3
 _MAX_WORDS_ASKED = 64
 _BAD = ("failure", "reverted")
@@ -46,30 +44,26 @@ class Records:
     """The experiences of a pool. Changed by one thread at a time, read by any."""
 
     def __init__(self) -> None:
-        self.version = 0
-        """A number that grows whenever the shown or deleted experiences change."""
         self._lock = threading.Lock()
         self._originals: dict[str, Experience] = {}
-        self._edits: dict[str, list[Edit]] = {}
-        self._edit_ids: set[str] = set()
-        self._deleted: dict[str, Experience] = {}
+        self._edits: dict[str, dict[str, Edit]] = {}
+        """Edits by the experience and by their own id."""
         self._shared: set[str] = set()
         self._by_identity: dict[bytes, str] = {}
         self._stale: dict[str, None] = {}
         """Ids of experiences whose lines were added since `settle`."""
-        self._entries: list[Experience | None] = []
-        """The shown experiences by place; None where one was hidden or changed, which gets a new place."""
-        self._places: dict[str, int] = {}
+        self._shown: dict[str, Experience] = {}
+        self._deleted: dict[str, Experience] = {}
         self._numbers: dict[str, int] = {}
         """The number of each experience in the order of the lines, which an edit doesn't change."""
-        self._order: list[tuple[str, int, int]] = []
-        """Time, number and place of the shown ones, oldest first."""
-        self._postings: dict[str, list[int]] = {}
-        """Places by file, folder and word, see `keys_of`, ascending; some have no entry any more."""
+        self._newest: list[Experience] | None = None
+        """The shown ones, newest first, once that was asked for."""
+        self._postings: dict[str, list[str]] = {}
+        """Ids of shown ones by file, folder and word, see `keys_of`."""
 
     def __len__(self) -> int:
         """Return the number of shown experiences."""
-        return len(self._order)
+        return len(self._shown)
 
     @property
     def deleted(self) -> int:
@@ -79,12 +73,9 @@ class Records:
     def add(self, record: Experience | Edit, *, shared: bool = False) -> bool:
         """Add what a line holds; false if its id is known. It shows after `settle`."""
         if isinstance(record, Edit):
-            if record.id in self._edit_ids:
-                return False
-            self._edit_ids.add(record.id)
-            insort(self._edits.setdefault(record.of, []), record, key=_time_and_id)
+            edits = self._edits.setdefault(record.of, {})
             self._stale[record.of] = None
-            return True
+            return edits.setdefault(record.id, record) is record
         is_new = record.id not in self._originals
         self._originals[record.id] = record
         self._numbers.setdefault(record.id, len(self._numbers))
@@ -94,25 +85,30 @@ class Records:
             self._shared.add(record.id)
         return is_new
 
-    def settle(self) -> None:
-        """Show the experiences whose lines were added."""
+    def settle(self) -> bool:
+        """Show the experiences whose lines were added; returns whether any changed."""
+        changed = False
         for experience_id in self._stale:
             if (original := self._originals.get(experience_id)) is None:
                 continue  # only an edit of it is known
-            current, deleted = applied(original, self._edits.get(experience_id, ()))
-            shown = self._shown(experience_id)
-            if current == (self._deleted.get(experience_id) if deleted else shown):
+            current, is_deleted = applied(original, self._edits_of(experience_id))
+            if current == (self._deleted if is_deleted else self._shown).get(experience_id):
                 continue
-            keys = () if deleted else keys_of(current)
+            changed = True
             with self._lock:
-                self.version += 1
+                self._newest = None
                 self._deleted.pop(experience_id, None)
-                self._hide(shown)
-                if deleted:
+                if (former := self._shown.pop(experience_id, None)) is not None:
+                    for key in keys_of(former):
+                        self._postings[key].remove(experience_id)
+                if is_deleted:
                     self._deleted[experience_id] = current
-                else:
-                    self._show(current, keys)
+                    continue
+                self._shown[experience_id] = current
+                for key in keys_of(current):
+                    self._postings.setdefault(key, []).append(experience_id)
         self._stale.clear()
+        return changed
 
     def known_as(self, experience: Experience) -> str | None:
         """Return the id of the experience that this one duplicates, if any."""
@@ -122,10 +118,10 @@ class Records:
         """Return an experience, even a deleted one."""
         if (original := self._originals.get(experience_id)) is None:
             return None
-        shown = self._shown(experience_id)
+        shown = self._shown.get(experience_id)
         return Known(
             original,
-            tuple(self._edits.get(experience_id, ())),
+            self._edits_of(experience_id),
             shown or self._deleted[experience_id],
             shown is None,
             experience_id in self._shared,
@@ -138,22 +134,22 @@ class Records:
     def shown(self) -> list[Experience]:
         """Return the shown experiences, newest first."""
         with self._lock:
-            return self._at(place for _, _, place in reversed(self._order))
+            return list(self._by_time())
 
     def trash(self) -> list[Experience]:
         """Return the deleted experiences, newest first."""
         with self._lock:
-            return sorted(self._deleted.values(), key=_time_and_id, reverse=True)
+            return sorted(self._deleted.values(), key=self._when, reverse=True)
 
     def some(self, ids: Iterable[str]) -> tuple[Experience, ...]:
         """Return the shown experiences with these ids, in that order."""
         with self._lock:
-            return tuple(experience for each in ids if (experience := self._shown(each)) is not None)
+            return tuple(self._shown[each] for each in ids if each in self._shown)
 
     def touching(self, path: str) -> list[Experience]:
         """Return the last experiences that touched a file, at most `_NEWEST`."""
         with self._lock:
-            return self._at(self._last(f"file {path}"))
+            return [self._shown[each] for each in self._last(f"file {path}")]
 
     def relevant(
         self, focus: Collection[str], neighbours: Collection[str], words: Collection[str], limit: int
@@ -166,66 +162,44 @@ class Records:
             near = self._all(f"file {path}" for path in neighbours)
             near |= self._all(f"in {posixpath.dirname(path)}" for path in focus)
 
-            def merit(place: int) -> tuple[int, bool, str, int]:
-                experience = self._entries[place]
-                assert experience is not None
+            def merit(experience_id: str) -> tuple[int, bool, str, int]:
+                experience = self._shown[experience_id]
                 failed = experience.outcome in _BAD
-                number = self._numbers[experience.id]
-                return min(shared[place], _MAX_SHARED_WORDS), failed, experience.timestamp, number
+                return min(shared[experience_id], _MAX_SHARED_WORDS), failed, *self._when(experience)
 
-            chosen: list[int] = []
+            chosen: list[str] = []
             for rank in (same, near - same, shared.keys() - same - near):
-                if len(chosen) >= limit:
-                    break
-                # Sorting places is forty times faster than weighing them.
-                newest = [place for place in sorted(rank)[-_NEWEST:] if self._entries[place] is not None]
-                chosen += heapq.nlargest(limit - len(chosen), newest, key=merit)
-            rest = (place for _, _, place in reversed(self._order) if place not in chosen)
+                chosen += heapq.nlargest(max(limit - len(chosen), 0), rank, key=merit)
+            rest = (each.id for each in self._by_time() if each.id not in chosen)
             chosen += islice(rest, max(limit - len(chosen), 0))
-            return tuple(sorted(self._at(chosen), key=self._when, reverse=True))
+            return tuple(sorted((self._shown[each] for each in chosen), key=self._when, reverse=True))
+
+    def _by_time(self) -> list[Experience]:
+        if self._newest is None:
+            self._newest = sorted(self._shown.values(), key=self._when, reverse=True)
+        return self._newest
 
     def _when(self, experience: Experience) -> tuple[str, int]:
         return experience.timestamp, self._numbers[experience.id]
 
-    def _shown(self, experience_id: str) -> Experience | None:
-        place = self._places.get(experience_id)
-        return None if place is None else self._entries[place]
+    def _edits_of(self, experience_id: str) -> tuple[Edit, ...]:
+        edits = self._edits.get(experience_id, {}).values()
+        return tuple(sorted(edits, key=lambda edit: (edit.timestamp, edit.id)))
 
-    def _show(self, experience: Experience, keys: Iterable[str]) -> None:
-        place = self._places[experience.id] = len(self._entries)
-        self._entries.append(experience)
-        insort(self._order, (*self._when(experience), place))
-        for key in keys:
-            self._postings.setdefault(key, []).append(place)
-
-    def _hide(self, shown: Experience | None) -> None:
-        if shown is not None:
-            place = self._places.pop(shown.id)
-            self._entries[place] = None
-            del self._order[bisect_left(self._order, (*self._when(shown), place))]
-
-    def _at(self, places: Iterable[int]) -> list[Experience]:
-        return [experience for place in places if (experience := self._entries[place]) is not None]
-
-    def _last(self, key: str) -> list[int]:
-        """Return the last places with a key, some of them without an entry."""
+    def _last(self, key: str) -> list[str]:
         return self._postings.get(key, [])[-_NEWEST:]
 
-    def _all(self, keys: Iterable[str]) -> set[int]:
+    def _all(self, keys: Iterable[str]) -> set[str]:
         return set(chain.from_iterable(map(self._last, keys)))
 
-    def _shared_words(self, words: Collection[str]) -> Counter[int]:
-        """Count the shared words of each place; of many words only the rarest."""
+    def _shared_words(self, words: Collection[str]) -> Counter[str]:
+        """Count the shared words of each experience; of many words only the rarest."""
         keys = (f"word {word}" for word in words)
-        known = sorted((len(self._postings[key]), key) for key in keys if key in self._postings)
-        shared: Counter[int] = Counter()
+        known = sorted((len(self._postings[key]), key) for key in keys if self._postings.get(key))
+        shared: Counter[str] = Counter()
         for _, key in known[:_MAX_WORDS_ASKED]:
             shared.update(self._last(key))
         return shared
-
-
-def _time_and_id(record: Experience | Edit) -> tuple[str, str]:
-    return record.timestamp, record.id
 
 
 def keys_of(experience: Experience) -> Sequence[str]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 
 from msgspec import Struct
 
 from ..core.system import System
-from .git import GitError, git_folder, head, output_of, split_at_nuls
+from .git import entries_of, git_folder, log_of, output_of, unreadable
 
 COMMITS_MAX = 200
 """Maximum number of the latest commits that are searched for the commit of a decision."""
@@ -22,12 +22,8 @@ COMPARED_BYTES = 16 * 1024 * 1024
 """Maximum bytes of a file that is compared with its content in a commit."""
 
 _BODIES = 500
-_LOG = (
-    "-z", "--name-only", "--no-renames", "--diff-merges=off", "--no-ext-diff", "--no-textconv",
-    "--no-relative", "--no-show-signature", "--no-notes", "-O/dev/null", "--no-color",
-    "--format=tformat:%x01%H%x02%P%x02%ct%x02%at %ae",
-)  # fmt: skip
-_HEAD_OF_COMMIT = re.compile(rb"\x01([0-9a-f]{40,64})\x02([0-9a-f ]*)\x02([0-9]{1,12})\x02(.*)", re.DOTALL)
+_FORM = "%H%x02%P%x02%ct%x02%at %ae"
+_HEAD = re.compile(r"([0-9a-f]{40,64})\x02([0-9a-f ]*)\x02([0-9]{1,12})\x02(.*)", re.DOTALL)
 _MADE = re.compile(rb"^[0-9a-f]{40,64} ([0-9a-f]{40,64}) [^\t\n]*\t(?:commit|revert)\b", re.MULTILINE)
 
 
@@ -57,23 +53,16 @@ def latest_commits(root: str, count: int = COMMITS_MAX) -> tuple[Commit, ...]:
 
     Raises `GitError`.
     """
-    try:
-        return tuple(_commits(root, [f"--max-count={count}", "HEAD"]))
-    except GitError:
-        current = head(root)
-        if current is not None and not current.commit:
-            return ()
-        raise
+    return tuple(_commits(root, [f"--max-count={count}", "HEAD"]))
 
 
 def reverts(root: str, commits: int = _BODIES) -> Reverts:
     """Return which commits the latest commits reverted, as `git revert` notes it. Raises `GitError`."""
-    arguments = ["log", f"--max-count={commits}", "-z", "--no-show-signature", "--no-notes", "--no-color"]
     undone: set[str] = set()
     named: set[str] = set()
     # The latest commits come first, so a revert that was itself reverted can be ignored.
-    for line in split_at_nuls(output_of(root, [*arguments, "--format=tformat:%H %b", "HEAD", "--"])):
-        commit, _, body = line.decode(errors="replace").partition(" ")
+    for text, _ in log_of(root, "%H %b", f"--max-count={commits}", "HEAD", names=False):
+        commit, _, body = text.partition(" ")
         found = re.findall(r"This reverts commit ([0-9a-f]{40,64})", body)
         named.update(found)
         if commit not in undone:
@@ -89,7 +78,7 @@ def lost_commits(root: str, ids: Collection[str]) -> tuple[Commit, ...]:
     whole = [name for name in ids if re.fullmatch(r"[0-9a-f]{40,64}", name)]
     if not whole:
         return ()
-    listed = b"".join(output_of(root, ["rev-list", "--ignore-missing", *whole, "--not", "--all", "--"]))
+    listed = output_of(root, ["rev-list", "--ignore-missing", *whole, "--not", "--all", "--"])
     lost = set(listed.decode("ascii", "replace").split()).intersection(whole)
     if not lost:
         return ()
@@ -121,17 +110,11 @@ def is_as_before(root: str, system: System, commit: Commit, paths: Collection[st
     return all(now[path] == before.get(path) for path in paths)
 
 
-def is_same(root: str, one: Commit, other: Commit, paths: Collection[str]) -> bool:
-    """Whether at least one of the files has the same content in both commits. Raises `GitError`."""
-    first, second = (_blobs(root, commit.id, paths) for commit in (one, other))
-    return any(path in second and second[path] == blob for path, blob in first.items())
-
-
 def _blobs(root: str, commit: str, paths: Collection[str]) -> dict[str, str]:
     """Return the blob ids of files in a commit, by path, without files that the commit doesn't have."""
     if not paths:
         return {}
-    listed = split_at_nuls(output_of(root, ["ls-tree", "-z", commit, "--", *sorted(paths)]))
+    listed = entries_of(root, ["ls-tree", "-z", commit, "--", *sorted(paths)])
     parts = (entry.partition(b"\t") for entry in listed)
     return {
         os.fsdecode(path): about.decode("ascii", "replace").rpartition(" ")[2] for about, _, path in parts
@@ -139,25 +122,12 @@ def _blobs(root: str, commit: str, paths: Collection[str]) -> dict[str, str]:
 
 
 def _commits(root: str, what: list[str]) -> Iterator[Commit]:
-    found: re.Match[bytes] | None = None
-    files: list[str] = []
-    for token in split_at_nuls(output_of(root, ["log", *_LOG, *what, "--"])):
-        if match := _HEAD_OF_COMMIT.fullmatch(token):
-            if found is not None:
-                yield _commit(found, files)
-            found, files = match, []
-        elif found is None:
-            raise GitError("what git printed isn't a list of commits")
-        elif name := token if files else token.removeprefix(b"\n"):
-            files.append(os.fsdecode(name))
-    if found is not None:
-        yield _commit(found, files)
-
-
-def _commit(found: re.Match[bytes], files: Iterable[str]) -> Commit:
-    name, parents, time, author = found.groups()
-    name_and_time = author.decode(errors="replace")
-    return Commit(name.decode(), tuple(parents.decode().split()), int(time), name_and_time, tuple(files))
+    for text, files in log_of(root, _FORM, "--diff-merges=off", *what):
+        found = _HEAD.fullmatch(text)
+        if found is None:
+            raise unreadable()
+        name, parents, time, author = found.groups()
+        yield Commit(name, tuple(parents.split()), int(time), author, tuple(files))
 
 
 def _blob_id(path: str, digits: int, system: System) -> str | None:

@@ -4,40 +4,32 @@ from __future__ import annotations
 
 import os
 import re
-import selectors
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from types import TracebackType
-from typing import IO, NamedTuple, Self
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from typing import IO, NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from ..core.errors import FovealError
 from ..core.system import System
 
-IDLE_TIMEOUT_S = 10.0
-"""Seconds without output after which git counts as hanging, such as on a pipe named .gitignore or a dead
-drive."""
-
-LONGEST_S = 120.0
-"""Maximum seconds of one question, however slowly git goes on with its output."""
+LONGEST_S = 30.0
+"""Maximum seconds of one question, after which git counts as hanging, such as on a pipe named .gitignore or a
+dead drive."""
 
 PAUSE_S = 60.0
 """Seconds for which git isn't asked again in a work tree after it didn't answer there."""
 
-ANSWER_BYTES = 64 * 1024
-"""Maximum bytes of an answer that is one line, such as a path."""
-
-OUTPUT_BYTES = 256 * 1024 * 1024
-"""Maximum bytes of a list: some three million paths."""
-
-PART_BYTES = 4 * 1024 * 1024
-"""Maximum bytes of one path or one message in a list."""
+OUTPUT_BYTES = 64 * 1024 * 1024
+"""Maximum bytes of an answer: some seven hundred thousand paths."""
 
 NO_REPOSITORY = "not a git repository"
 
@@ -47,9 +39,6 @@ MESSAGE_CHARACTERS = 2_000
 LARGE_COMMIT_FILES = 200
 """Maximum files of a commit that counts as a change of each: larger ones (a merge, a reformatting, an import
 of a library) say nothing about a single file."""
-
-_PIECE = 65_536
-"""Bytes read or written at once: the capacity of a Linux pipe."""
 
 _SAFE_SETTINGS = (
     "core.fsmonitor=false",
@@ -92,29 +81,45 @@ def problem(root: str) -> str:
     if not os.path.lexists(os.path.join(root, ".git")):
         return NO_REPOSITORY
     try:
-        inside = answer_of(root, ["rev-parse", "--is-inside-work-tree"])
+        inside = output_of(root, ["rev-parse", "--is-inside-work-tree"])
     except GitError as error:
         return str(error)
     return "" if inside.strip() == b"true" else "a git folder without a work tree"
 
 
-def tracked_files(root: str) -> Iterator[str]:
-    """Yield the path of every file in the index, relative to `root`, as git sorts them.
+def tracked_files(root: str) -> list[str]:
+    """Return the path of every file in the index, relative to `root`, as git sorts them.
 
     A submodule is one path. A name that isn't UTF-8 comes as `os.fsdecode` has it. Raises `GitError`.
     """
     return _paths(root, ["ls-files", "-z", "--cached", "--deduplicate"])
 
 
-def tracked_ignored_files(root: str) -> Iterator[str]:
-    """Yield the path of every tracked file that an ignore rule matches."""
+def tracked_ignored_files(root: str) -> list[str]:
+    """Return the path of every tracked file that an ignore rule matches."""
     return _paths(root, ["ls-files", "-z", "--cached", "--ignored", "--exclude-standard", "--deduplicate"])
+
+
+def ignored(root: str, paths: Collection[str]) -> set[str]:
+    """Return the paths (files or folders relative to the root) that git's rules ignore, even if tracked.
+
+    Everything below an ignored folder is ignored. Raises `GitError`, also for a path below a symlink.
+    """
+    # "./" keeps a name that begins with a colon from being read as pathspec magic.
+    asked = b"".join(b"./%s\0" % os.fsencode(path) for path in paths)
+    command = ["check-ignore", "--no-index", "--stdin", "-z", "-v"]
+    fields = entries_of(root, command, asked, statuses=(0, 1))  # 1: none is ignored
+    matches = zip(fields[2::4], fields[3::4], strict=False)
+    found = {os.fsdecode(path[2:]) for pattern, path in matches if not pattern.startswith(b"!")}
+    if not found.issubset(paths):
+        raise unreadable()
+    return found
 
 
 def ignoring_rule(root: str, path: str) -> str:
     """Return the rule by which git ignores a path, such as `.gitignore:3:*.log`. Raises `GitError`, also if
     no rule does."""
-    output = answer_of(root, ["check-ignore", "--verbose", "--no-index", "--", path])
+    output = output_of(root, ["check-ignore", "--verbose", "--no-index", "--", path])
     return output.decode(errors="backslashreplace").rpartition("\t")[0]
 
 
@@ -129,10 +134,16 @@ class PastCommit(NamedTuple):
 def history(root: str, commits: int) -> list[PastCommit]:
     """Return the latest commits, the latest first, without merges and without those that changed nothing.
 
-    Paths are relative to the root, and may no longer exist. Renames are not followed. Of a message at most
-    `MESSAGE_CHARACTERS` are kept. Raises `GitError`.
+    Paths may no longer exist. Of a message at most `MESSAGE_CHARACTERS` are kept. Raises `GitError`.
     """
-    return [commit for commit in _commits(root, commits) if commit.paths]
+    found = []
+    for head, paths in log_of(root, "%ct %B", f"--max-count={commits}", "--diff-merges=off", "HEAD"):
+        committed, _, message = head.partition(" ")
+        if not committed.isdecimal():
+            raise unreadable()
+        if paths:
+            found.append(PastCommit(int(committed), message[:MESSAGE_CHARACTERS], paths))
+    return found
 
 
 def change_counts(commits: Iterable[PastCommit]) -> dict[str, tuple[int, int]]:
@@ -158,14 +169,21 @@ class LatestCommit(Struct, frozen=True):
 
 def latest_commits(root: str, commits: int) -> tuple[LatestCommit, ...]:
     """Return the latest commits, the latest first. Raises `GitError`."""
-    ends = _shallow_ends(root)
+    most, ends = f"--max-count={commits}", _shallow_ends(root)
+    found: list[tuple[str, Sequence[str] | None]]
     try:
-        return tuple(
-            replace(commit, paths=None) if f"\n{commit.line.partition(' ')[0]}" in ends else commit
-            for commit in _latest(root, commits, _WITH_PATHS)
-        )
+        found = list(log_of(root, "%h %s", most, "--diff-merges=first-parent", "HEAD"))
     except GitError:  # a partial clone has the commits, but not each of their trees
-        return tuple(replace(commit, paths=None) for commit in _latest(root, commits, []))
+        found = [(head, None) for head, _ in log_of(root, "%h %s", most, "HEAD", names=False)]
+    return tuple(
+        LatestCommit(
+            "".join(filter(str.isprintable, " ".join(head.split())))[:SUBJECT_CHARACTERS],
+            None
+            if paths is None or f"\n{head.partition(' ')[0]}" in ends
+            else tuple(paths[:LARGE_COMMIT_FILES]),
+        )
+        for head, paths in found
+    )
 
 
 def _shallow_ends(root: str) -> str:
@@ -177,31 +195,37 @@ def _shallow_ends(root: str) -> str:
     return "\n" + _read(os.path.join(_common_folder(folder, system), "shallow"), 16 << 20, system)
 
 
-_WITH_PATHS = [
-    "--name-only", "--no-renames", "--diff-merges=first-parent", "--no-ext-diff", "--no-textconv",
-    "--no-relative", "--ignore-submodules=none", "--root", "-O/dev/null",
-]  # fmt: skip
+_LOG = (
+    "--no-renames", "--no-ext-diff", "--no-textconv", "--no-relative", "--root",
+    "--ignore-submodules=none", "-O/dev/null",
+    "-z", "--no-show-signature", "--no-notes", "--no-color",
+)  # fmt: skip
 
 
-def _latest(root: str, commits: int, more: list[str]) -> Iterator[LatestCommit]:
-    arguments = ["log", f"--max-count={commits}", "-z", "--no-show-signature", "--no-notes", "--no-color"]
-    line, paths = "", list[str]()
-    for token in split_at_nuls(
-        output_of(root, [*arguments, *more, "--format=tformat:%x01%h %s", "HEAD", "--"])
-    ):
-        if token.startswith(b"\x01"):
-            if line:
-                yield LatestCommit(line, tuple(paths))
-            words = " ".join(token[1:].decode(errors="replace").split())
-            if not re.match(r"[0-9a-f]{4,64}( |$)", words):
-                raise _unreadable()
-            line, paths = "".join(filter(str.isprintable, words))[:SUBJECT_CHARACTERS], []
-        elif not line:
-            raise _unreadable()
-        elif (name := token.removeprefix(b"\n")) and len(paths) < LARGE_COMMIT_FILES:
-            paths.append(os.fsdecode(name))
-    if line:
-        yield LatestCommit(line, tuple(paths))
+def log_of(root: str, form: str, *arguments: str, names: bool = True) -> Iterator[tuple[str, list[str]]]:
+    """Yield for each commit a text in git's format `form`, and with `names` the paths that it changed,
+    relative to the root; none if nothing was committed yet. Raises `GitError`."""
+    shown = ["--name-only"] if names else []
+    command = ["log", *_LOG, *shown, f"--format=tformat:%x01{form}", *arguments, "--"]
+    try:
+        entries = entries_of(root, command)
+    except GitError:
+        current = head(root)
+        if current is not None and not current.commit:
+            return
+        raise
+    text, paths = "", list[str]()
+    for entry in entries:
+        if entry.startswith(b"\x01"):
+            if text:
+                yield text, paths
+            text, paths = entry[1:].decode(errors="replace"), []
+        elif not text:
+            raise unreadable()
+        elif name := entry if paths else entry.removeprefix(b"\n"):
+            paths.append(name.decode(errors="backslashreplace"))
+    if text:
+        yield text, paths
 
 
 def head(root: str, system: System | None = None) -> Head | None:
@@ -264,137 +288,91 @@ def control_files(root: str) -> list[str]:
         os.path.join(settings, "git", "config"),
     ]
     arguments = ["config", "-z", "--path", "--default", os.path.join(settings, "git", "ignore")]
-    excludes = answer_of(root, [*arguments, "--get", "core.excludesFile"]).removesuffix(b"\0")
+    excludes = output_of(root, [*arguments, "--get", "core.excludesFile"]).removesuffix(b"\0")
     if b"\0" in excludes:
-        raise _unreadable()
+        raise unreadable()
     files.append(os.path.join(root, os.fsdecode(excludes)))
     return files
 
 
-class IgnoreCheck:
-    """A running `git check-ignore` that judges one batch of paths after another by git's own rules.
+def _paths(root: str, arguments: list[str]) -> list[str]:
+    found = list(map(os.fsdecode, entries_of(root, arguments)))
+    if any(path.startswith("/") or ".." in path.split("/") for path in found):
+        raise unreadable()
+    return found
 
-    It reads each rule file only once, so use it for one pass over the disk and then close it.
+
+def entries_of(
+    root: str, arguments: list[str], given: bytes = b"", statuses: Collection[int] = (0,)
+) -> list[bytes]:
+    """Return what git prints, split at NUL bytes. Raises `GitError`."""
+    return list(filter(None, output_of(root, arguments, given, statuses).split(b"\0")))
+
+
+def output_of(root: str, arguments: list[str], given: bytes = b"", statuses: Collection[int] = (0,)) -> bytes:
+    """Run git with the input `given` and return what it prints.
+
+    Only for modules of this folder, whose commands are safe in an untrusted repository. Raises `GitError` if
+    it ends with another status than these, hangs, or prints more than `OUTPUT_BYTES`.
     """
-
-    def __init__(self, root: str) -> None:
-        self._child = _Child(root, ["check-ignore", "--no-index", "--stdin", "-z", "-v", "-n"], feed=True)
-        self._fields: deque[bytes] = deque()
-        self._rest = b""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def ignored(self, paths: list[str]) -> set[str]:
-        """Return the paths (files or folders relative to the root) that rules ignore, even if tracked.
-
-        Everything below an ignored folder is ignored. Raises `GitError`, also for a path below a symlink.
-        """
-        # "./" keeps a name that begins with a colon from being read as pathspec magic.
-        self._child.send(b"".join(b"./%s\0" % os.fsencode(path) for path in paths))
-        found: set[str] = set()
-        for asked in paths:
-            _source, _line, pattern, path = self._take_answer()
-            if path[2:] != os.fsencode(asked):
-                raise _unreadable()
-            if pattern and not pattern.startswith(b"!"):
-                found.add(os.fsdecode(path[2:]))
-        return found
-
-    def close(self) -> None:
-        """End git; further calls have no effect."""
-        self._child.close()
-
-    def _take_answer(self) -> list[bytes]:
-        """Return the rule file, line number, pattern and path of git's next answer."""
-        while len(self._fields) < 4:
-            piece = self._child.receive()
-            if not piece:
-                self._child.finish()
-                raise GitError("git check-ignore ended early")
-            *whole, self._rest = (self._rest + piece).split(b"\0")
-            if len(self._rest) > PART_BYTES:
-                raise _unreadable()
-            self._fields.extend(whole)
-        return [self._fields.popleft() for _ in range(4)]
-
-
-def _paths(root: str, arguments: list[str]) -> Iterator[str]:
-    for path in split_at_nuls(output_of(root, arguments)):
-        if path.startswith(b"/") or b".." in path.split(b"/"):
-            raise _unreadable()
-        if path:
-            yield os.fsdecode(path)
-
-
-def _commits(root: str, commits: int) -> Iterator[PastCommit]:
-    arguments = ["log", f"--max-count={commits}", "-z", "--name-only", "--no-renames", "--diff-merges=off"]
-    arguments += ["--no-ext-diff", "--no-textconv", "--no-relative", "--no-show-signature", "--no-notes"]
-    arguments += ["-O/dev/null", "--no-color", "--format=tformat:%x01%ct %B", "HEAD", "--"]
-    committed, message, paths = -1, "", list[str]()
+    if _silent.get(root, 0.0) > time.monotonic():
+        raise GitError("git did not answer a moment ago")
+    settings = [word for each in _SAFE_SETTINGS for word in ("-c", each)]
     try:
-        for token in split_at_nuls(output_of(root, arguments)):
-            if begins := re.match(rb"\x01([0-9]{1,12}) ", token):
-                if committed >= 0:
-                    yield PastCommit(committed, message, paths)
-                text = token[begins.end() :].decode(errors="replace")
-                committed, message, paths = int(begins[1]), text[:MESSAGE_CHARACTERS], []
-                continue
-            name = token if paths else token.removeprefix(b"\n")
-            if committed < 0:
-                raise _unreadable()
-            if name:
-                paths.append(name.decode(errors="backslashreplace"))
-    except GitError:
-        current = head(root)
-        if current is not None and not current.commit:
-            return  # nothing was committed yet
-        raise
-    if committed >= 0:
-        yield PastCommit(committed, message, paths)
+        process = subprocess.Popen(  # noqa: S603 - the program is found on PATH, the arguments are ours
+            [_program(), "--no-pager", *settings, *arguments],
+            cwd=root,
+            env=_environment(root),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # so that whatever it starts can be ended with it
+        )
+    except (OSError, ValueError) as error:
+        raise GitError(f"git can't be run: {error}") from error
+    deadline = threading.Timer(LONGEST_S, _end, [process])
+    deadline.start()
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    with process, ThreadPoolExecutor(2) as pool:
+        pool.submit(_feed, process.stdin, given)
+        errors = pool.submit(_end_of, process.stderr)
+        output = process.stdout.read(OUTPUT_BYTES + 1)
+        if len(output) > OUTPUT_BYTES:
+            _end(process)
+        status = process.wait()
+        message = errors.result().decode(errors="backslashreplace").strip()
+    is_late = not deadline.is_alive()
+    deadline.cancel()
+    if is_late:
+        _silent[root] = time.monotonic() + PAUSE_S
+        raise GitError(f"git did not answer for {LONGEST_S:g} s")
+    if len(output) > OUTPUT_BYTES:
+        raise unreadable()
+    if status not in statuses:
+        raise GitError(message.removeprefix("fatal: ") or f"git ended with status {status}")
+    return output
 
 
-def split_at_nuls(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Split a stream of pieces at its NUL bytes. Raises `GitError` for a part that no list has."""
-    rest = b""
-    for piece in pieces:
-        *whole, rest = (rest + piece).split(b"\0")
-        if len(rest) > PART_BYTES:
-            raise _unreadable()
-        yield from whole
-    if rest:
-        yield rest
+def _feed(stream: IO[bytes], data: bytes) -> None:
+    with suppress(BrokenPipeError), stream:  # git may end without having read all
+        stream.write(data)
 
 
-def answer_of(root: str, arguments: list[str]) -> bytes:
-    """Return git's short answer. Raises `GitError`."""
-    return b"".join(output_of(root, arguments, ANSWER_BYTES))
+def _end_of(stream: IO[bytes]) -> bytes:
+    """Return the last few KB of a stream."""
+    return b"".join(deque(iter(partial(stream.read, 4096), b""), maxlen=2))
 
 
-def output_of(root: str, arguments: list[str], limit: int = OUTPUT_BYTES) -> Iterator[bytes]:
-    """Run git to its end and yield its output in pieces. Raises `GitError` when it fails, hangs, or prints
-    more bytes than the limit.
-
-    Only for modules of this folder, whose commands are safe in an untrusted repository.
-    """
-    child = _Child(root, arguments, feed=False)
-    try:
-        while piece := child.receive():
-            limit -= len(piece)
-            if limit < 0:
-                raise _unreadable()
-            yield piece
-        child.finish()
-    finally:
-        child.close()
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End git and whatever it started."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
-def _unreadable() -> GitError:
+def unreadable() -> GitError:
+    """Return the error for output that git doesn't print."""
     return GitError(
         "what git printed isn't what git prints: is the git on the daemon's PATH another program?"
     )
@@ -402,130 +380,6 @@ def _unreadable() -> GitError:
 
 _silent: dict[str, float] = {}
 """The moments (monotonic) until which git isn't asked, by work tree."""
-
-
-class _Child:
-    """A running git process. Its pipes are served by select, so a full pipe or a silent git doesn't block."""
-
-    def __init__(self, root: str, arguments: list[str], *, feed: bool) -> None:
-        self._root = root
-        self._ends = time.monotonic() + LONGEST_S
-        if _silent.get(root, 0.0) > time.monotonic():
-            raise GitError("git did not answer a moment ago")
-        try:
-            self._process = subprocess.Popen(  # noqa: S603  # the program is found on PATH, the arguments are ours
-                [
-                    _program(),
-                    "--no-pager",
-                    *(word for each in _SAFE_SETTINGS for word in ("-c", each)),
-                    *arguments,
-                ],
-                cwd=root,
-                env=_environment(root),
-                stdin=subprocess.PIPE if feed else subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                bufsize=0,
-                start_new_session=True,  # so that whatever it starts can be ended with it
-            )
-        except (OSError, ValueError) as error:
-            raise GitError(f"git can't be run: {error}") from error
-        self._unsent = memoryview(b"")
-        self._errors = b""
-        self._closed = False
-        self._selector = selectors.DefaultSelector()
-        for stream in (self._process.stdout, self._process.stderr):
-            self._watch(stream, selectors.EVENT_READ)
-        if self._process.stdin is not None:
-            os.set_blocking(self._process.stdin.fileno(), False)
-
-    def send(self, data: bytes) -> None:
-        """Queue input; it is written while `receive` waits."""
-        self._ends = time.monotonic() + LONGEST_S
-        self._unsent = memoryview(bytes(self._unsent) + data)
-        if self._unsent and self._process.stdin not in self._selector.get_map():
-            self._watch(self._process.stdin, selectors.EVENT_WRITE)
-
-    def receive(self) -> bytes:
-        """Wait for the next piece of output; b"" is the end. Raises `GitError` on a git that hangs."""
-        while self._process.stdout in self._selector.get_map():
-            ready = self._selector.select(IDLE_TIMEOUT_S)
-            is_late = time.monotonic() > self._ends
-            if not ready or is_late:
-                self.close()
-                _silent[self._root] = time.monotonic() + PAUSE_S
-                seconds = LONGEST_S if is_late else IDLE_TIMEOUT_S
-                raise GitError(f"git did not answer for {seconds:g} s")
-            for key, _ in ready:
-                piece = self._serve(key.fileobj)
-                if piece:
-                    return piece
-        return b""
-
-    def finish(self) -> None:
-        """Wait until git ends after its last output. Raises `GitError` with git's message if it failed."""
-        deadline = time.monotonic() + IDLE_TIMEOUT_S
-        while self._process.stderr in self._selector.get_map():
-            ready = self._selector.select(max(0.0, deadline - time.monotonic()))
-            if not ready:
-                break
-            for key, _ in ready:
-                self._serve(key.fileobj)
-        try:
-            status = self._process.wait(max(0.0, deadline - time.monotonic()))
-        except subprocess.TimeoutExpired as error:
-            self.close()
-            _silent[self._root] = time.monotonic() + PAUSE_S
-            raise GitError(f"git did not end within {IDLE_TIMEOUT_S:g} s") from error
-        if status:
-            message = self._errors.decode(errors="backslashreplace").strip()
-            raise GitError(message.removeprefix("fatal: ") or f"git ended with status {status}")
-
-    def close(self) -> None:
-        """End git and whatever it started, and free everything."""
-        if self._closed:
-            return
-        self._closed = True
-        if self._process.poll() is None:
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        self._selector.close()
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if stream is not None:
-                stream.close()
-
-    def _watch(self, stream: IO[bytes] | None, event: int) -> None:
-        assert stream is not None
-        self._selector.register(stream, event)
-
-    def _serve(self, stream: object) -> bytes:
-        """Read or write one piece on a stream; return the piece read from standard output."""
-        process = self._process
-        if stream is process.stdin:
-            self._feed()
-            return b""
-        output = stream is process.stdout
-        pipe = process.stdout if output else process.stderr
-        assert pipe is not None
-        piece = pipe.read(_PIECE)
-        if not piece:
-            self._selector.unregister(pipe)
-        elif not output:
-            self._errors = (self._errors + piece)[-4096:]
-            return b""
-        return piece
-
-    def _feed(self) -> None:
-        pipe = self._process.stdin
-        assert pipe is not None
-        try:
-            self._unsent = self._unsent[os.write(pipe.fileno(), self._unsent[:_PIECE]) :]
-        except BlockingIOError:
-            return
-        except BrokenPipeError:
-            self._unsent = memoryview(b"")  # git ended: its message comes on standard error
-        if not self._unsent:
-            self._selector.unregister(pipe)
 
 
 def _program() -> str:

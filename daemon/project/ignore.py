@@ -1,9 +1,8 @@
 """Ignore rules in gitignore syntax, for folders where git isn't used. Matches names and lists no folder.
 
-This matcher doesn't use pathspec, for two reasons. Here patterns become regular expressions without ambiguous
-repetition: `a*a*a*a*a*b` costs no more than `a*b`, while pathspec's expression took 13 s for a name of 255
-letters, and each further star multiplies that; patterns come from untrusted repositories. And a pattern is
-only compared with the path itself, as in git, so that negations mean the same as in git.
+This matcher doesn't use pathspec: `core/globs.py` says why its regular expressions are better. And a pattern
+is only compared with the path itself, as in git, so that negations mean the same as in git. Unlike in git,
+brackets have no classes such as `[:digit:]` and no escapes.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from ..core.errors import InvalidRequest, StateError
+from ..core.globs import path_expression
 from ..core.system import System
 
 MAX_FILE_BYTES = 1 << 20
@@ -24,39 +24,29 @@ MAX_FILE_BYTES = 1 << 20
 MAX_PATTERNS = 10_000
 """Maximum number of patterns of an ignore file; a file with more is ignored and reported."""
 
-_MAX_PATTERN_BYTES = 4096
-"""Maximum bytes of a pattern (Linux's PATH_MAX); a longer one is rejected: hardly any path could match it."""
+_MAX_PATTERN = 4096
+"""Maximum characters of a pattern (Linux's PATH_MAX); a longer one is rejected."""
 
 
 class IgnoreRules:
-    """The patterns of one ignore file, compiled. Paths are bytes, relative to the file's folder."""
+    """The patterns of one ignore file, compiled. Paths are relative to the file's folder."""
 
-    def __init__(self, lines: Iterable[bytes]) -> None:
+    def __init__(self, lines: Iterable[str]) -> None:
         self._patterns = tuple(pattern for line in lines if (pattern := _parse(line)) is not None)
-        names = [pattern for pattern in self._patterns if pattern.by_name]
-        paths = [pattern for pattern in self._patterns if not pattern.by_name]
-        # Most names match no pattern. These three find that out at once, whatever the number of patterns.
-        self._literal_names = frozenset(pattern.literal for pattern in names if pattern.literal is not None)
-        self._wild_names = _any_of(pattern for pattern in names if pattern.literal is None)
-        self._paths = _any_of(paths)
+        # Most names match no pattern. These find that out at once, whatever the number of patterns.
+        self._names = _any_of(pattern for pattern in self._patterns if pattern.by_name)
+        self._paths = _any_of(pattern for pattern in self._patterns if not pattern.by_name)
 
     def __bool__(self) -> bool:
         return bool(self._patterns)
 
-    def __len__(self) -> int:
-        return len(self._patterns)
-
-    def match(self, path: bytes, name: bytes, is_folder: bool) -> bool | None:
+    def match(self, path: str, name: str, is_folder: bool) -> bool | None:
         """Return True if the last matching pattern ignores the path, False if it re-includes it, else None.
 
         `name` is the last part of `path`. The caller checks the parents: everything below an ignored folder
         is ignored.
         """
-        if not (
-            name in self._literal_names
-            or (self._wild_names is not None and self._wild_names.match(name))
-            or (self._paths is not None and self._paths.match(path))
-        ):
+        if not self._names.fullmatch(name) and not self._paths.fullmatch(path):
             return None
         for pattern in reversed(self._patterns):
             if (is_folder or not pattern.folders_only) and pattern.matches(path, name):
@@ -91,16 +81,15 @@ class IgnoreTree:
             chain = self._chain(folder)
         if not chain:
             return False
-        encoded = os.fsencode(name)
-        path = os.fsencode(folder) + b"/" + encoded if folder else encoded
+        path = f"{folder}/{name}" if folder else name
         for rules, offset in chain:
-            decision = rules.match(path[offset:], encoded, is_folder)
+            decision = rules.match(path[offset:], name, is_folder)
             if decision is not None:
                 return decision
         return False
 
     def _chain(self, folder: str) -> tuple[tuple[IgnoreRules, int], ...]:
-        """Return the rules in force in a folder, the nearest first, each with the bytes before its paths."""
+        """Return the rules in force in a folder, the nearest first, each with the place of its paths."""
         missing = []
         while folder not in self._chains:
             missing.append(folder)
@@ -110,7 +99,7 @@ class IgnoreTree:
         chain = self._chains.get(folder, ())
         for folder in reversed(missing):
             if folder in self._declared and (rules := self._read(folder)):
-                chain = ((rules, len(os.fsencode(folder)) + 1 if folder else 0), *chain)
+                chain = ((rules, len(folder) + 1 if folder else 0), *chain)
             self._chains[folder] = chain
         return chain
 
@@ -135,224 +124,51 @@ class IgnoreTree:
         return IgnoreRules(lines)
 
 
-def parse_lines(data: bytes) -> list[bytes]:
+def parse_lines(data: bytes) -> list[str]:
     """Return the lines of an ignore file that are neither empty nor comments, without their line ends."""
-    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    return [line.removesuffix(b"\r") for line in lines if line.strip(b"\r") and not line.startswith(b"#")]
+    lines = os.fsdecode(data.removeprefix(b"\xef\xbb\xbf")).split("\n")
+    return [line.removesuffix("\r") for line in lines if line.strip("\r") and not line.startswith("#")]
 
 
 class _Pattern(Struct, frozen=True):
+    """A pattern. One without a slash is compared with names at every depth (`by_name`)."""
+
     ignores: bool
     folders_only: bool
     by_name: bool
-    """Whether it has no slash, so that it is compared with names at every depth."""
-    source: bytes
-    """A regular expression without capturing groups, for the whole name or path."""
-    literal: bytes | None
-    """The text itself if it has no wildcard, else None."""
-    compiled: re.Pattern[bytes] | None
+    expression: str
+    compiled: re.Pattern[str]
 
-    def matches(self, path: bytes, name: bytes) -> bool:
-        text = name if self.by_name else path
-        return text == self.literal if self.compiled is None else self.compiled.match(text) is not None
+    def matches(self, path: str, name: str) -> bool:
+        return self.compiled.fullmatch(name if self.by_name else path) is not None
 
 
-def _parse(line: bytes) -> _Pattern | None:
+def _parse(line: str) -> _Pattern | None:
     """Parse one line as gitignore(5) describes; None for a line that can never match."""
-    text = _strip_spaces(line)
-    ignores = not text.startswith(b"!")
-    text = text.removeprefix(b"!")
-    folders_only = text.endswith(b"/")
-    text = text.removesuffix(b"/")
-    by_name = b"/" not in text
-    text = text.removeprefix(b"/")
-    if not text or len(text) > _MAX_PATTERN_BYTES:
+    text = line.rstrip(" ")
+    if len(text) < len(line) and (len(text) - len(text.rstrip("\\"))) % 2:
+        text += " "  # a backslash protects it
+    ignores = not text.startswith("!")
+    text = text.removeprefix("!")
+    folders_only = text.endswith("/")
+    text = text.removesuffix("/")
+    by_name = "/" not in text
+    text = text.removeprefix("/")
+    if not text or len(text) > _MAX_PATTERN:
         return None
-    literal = re.match(rb"[^*?\[\\]*", text)
-    assert literal is not None
-    if literal.end() == len(text):
-        return _Pattern(ignores, folders_only, by_name, re.escape(text) + rb"\Z", text, None)
-    body = _translate(text[literal.end() :], by_name)
-    if body is None:
+    try:
+        # A name of two or more stars matches any number of folders.
+        names = ["**" if name.strip("*") == "" != name[1:] else name for name in text.split("/")]
+        expression = path_expression([text] if by_name else names)
+    except ValueError:  # a backslash escapes nothing
         return None
-    source = re.escape(literal.group()) + body
-    return _Pattern(ignores, folders_only, by_name, source, None, re.compile(source, re.DOTALL))
+    compiled = re.compile(expression, re.DOTALL)
+    return _Pattern(ignores, folders_only, by_name, expression, compiled)
 
 
-def _strip_spaces(line: bytes) -> bytes:
-    """Drop trailing spaces that no backslash protects."""
-    stripped = line.rstrip(b" ")
-    if len(stripped) < len(line):
-        backslashes = len(stripped) - len(stripped.rstrip(b"\\"))
-        if backslashes % 2:
-            stripped += b" "
-    return stripped
-
-
-def _any_of(patterns: Iterable[_Pattern]) -> re.Pattern[bytes] | None:
-    sources = [pattern.source for pattern in patterns]
-    return re.compile(b"|".join(sources), re.DOTALL) if sources else None
-
-
-# A pattern is split into groups at `**/`, groups into segments at `/`, segments into pieces at `*`. A piece
-# is a sequence of single characters, so its leftmost match is always sufficient, and an atomic group (?>...)
-# can prevent backtracking. The same holds for a group among the segments of a path.
-
-_ANY_FOLDERS = rb"(?:[^/]*/)*?"
-
-
-def _translate(text: bytes, by_name: bool) -> bytes | None:
-    """Return a regular expression for a pattern without its literal beginning, None if it can never match."""
-    tokens = _tokens(text)
-    if tokens is None:
-        return None
-    segments: list[list[bytes]] = [[]]
-    for token in tokens:
-        if token == b"/":
-            segments.append([])
-        else:
-            segments[-1].append(token)
-    if by_name:
-        return _segment(segments[0]) + rb"\Z"
-    groups: list[list[list[bytes]]] = [[]]
-    for segment in segments[:-1]:
-        if _is_globstar(segment):
-            groups.append([])
-        else:
-            groups[-1].append(segment)
-    open_end = _is_globstar(segments[-1])
-    if not open_end:
-        groups[-1].append(segments[-1])
-    ending = rb".*\Z" if open_end else rb"\Z"
-    return _join_groups(groups, open_end) + ending
-
-
-def _is_globstar(segment: list[bytes]) -> bool:
-    return len(segment) > 1 and all(token == b"*" for token in segment)
-
-
-def _join_groups(groups: list[list[list[bytes]]], open_end: bool) -> bytes:
-    last = len(groups) - 1
-    parts = []
-    for number, group in enumerate(groups):
-        if number < last or open_end:
-            body = b"".join(_segment(segment) + b"/" for segment in group)
-            parts.append(body if number == 0 else b"(?>" + _ANY_FOLDERS + body + b")")
-        else:
-            body = b"/".join(map(_segment, group))
-            parts.append(body if number == 0 else _ANY_FOLDERS + body)
-    return b"".join(parts)
-
-
-def _segment(tokens: list[bytes]) -> bytes:
-    """Return the expression of one path segment or name."""
-    pieces: list[list[bytes]] = [[]]
-    for token in tokens:
-        if token == b"*":
-            pieces.append([])
-        else:
-            pieces[-1].append(token)
-    first, *others = (b"".join(piece) for piece in pieces)
-    if not others:
-        return first
-    *middle, final = others
-    inner = b"".join(b"(?>[^/]*?" + piece + b")" for piece in middle if piece)
-    return first + inner + b"(?>[^/]*" + final + rb"(?=/|\Z))"
-
-
-def _tokens(text: bytes) -> list[bytes] | None:
-    """Split a pattern into `*`, `/` and expressions for one byte; None for an unclosed bracket or escape."""
-    tokens = []
-    at = 0
-    while at < len(text):
-        byte = text[at : at + 1]
-        at += 1
-        if byte in (b"*", b"/"):
-            tokens.append(byte)
-        elif byte == b"?":
-            tokens.append(b"[^/]")
-        elif byte == b"\\":
-            if at == len(text):
-                return None
-            tokens.append(b"/" if text[at : at + 1] == b"/" else re.escape(text[at : at + 1]))
-            at += 1
-        elif byte == b"[":
-            bracket = _bracket(text, at)
-            if bracket is None:
-                return None
-            members, at = bracket
-            tokens.append(_byte_class(members))
-        else:
-            tokens.append(re.escape(byte))
-    return tokens
-
-
-_CLASSES = {
-    b"alnum": rb"[0-9A-Za-z]",
-    b"alpha": rb"[A-Za-z]",
-    b"blank": rb"[ \t]",
-    b"cntrl": rb"[\x00-\x1f\x7f]",
-    b"digit": rb"[0-9]",
-    b"graph": rb"[!-~]",
-    b"lower": rb"[a-z]",
-    b"print": rb"[ -~]",
-    b"punct": rb"[!-/:-@\[-`{-~]",
-    b"space": rb"[ \t\n\v\f\r]",
-    b"upper": rb"[A-Z]",
-    b"xdigit": rb"[0-9A-Fa-f]",
-}
-
-
-def _bracket(text: bytes, at: int) -> tuple[set[int], int] | None:
-    """Read a bracket from the character after its `[`; return the bytes that it matches and where it ends."""
-    negated = text[at : at + 1] in (b"!", b"^")
-    at += negated
-    members: set[int] = set()
-    previous = -1
-    first = True
-    while first or text[at : at + 1] != b"]":
-        first = False
-        if at >= len(text):
-            return None
-        byte = text[at]
-        at += 1
-        if byte == ord("\\"):
-            if at >= len(text):
-                return None
-            byte = text[at]
-            at += 1
-        elif byte == ord("-") and previous >= 0 and text[at : at + 1] not in (b"", b"]"):
-            at += text[at] == ord("\\")
-            if at >= len(text):
-                return None
-            members.update(range(previous, text[at] + 1))
-            at += 1
-            previous = -1
-            continue
-        elif byte == ord("[") and text[at : at + 1] == b":":
-            end = text.find(b"]", at)
-            if end < 0:
-                return None
-            if end > at + 1 and text[end - 1 : end] == b":":
-                known = _CLASSES.get(text[at + 1 : end - 1])
-                if known is None:
-                    return None
-                members.update(ord(found) for found in re.findall(known, bytes(range(256))))
-                at = end + 1
-                previous = -1
-                continue
-        members.add(byte)
-        previous = byte
-    if negated:
-        members = set(range(256)) - members
-    return members - {ord("/")}, at + 1
-
-
-def _byte_class(members: set[int]) -> bytes:
-    """Return an expression that matches one byte of a set."""
-    if not members:
-        return b"(?!)"
-    return b"[" + b"".join(rb"\x%02x" % byte for byte in sorted(members)) + b"]"
+def _any_of(patterns: Iterable[_Pattern]) -> re.Pattern[str]:
+    sources = [f"(?:{pattern.expression})" for pattern in patterns]
+    return re.compile("|".join(sources) or "(?!)", re.DOTALL)
 
 
 NAME = ".fovealignore"

@@ -83,24 +83,21 @@ class Lister:
         `RulesChanged` if the rules of folders listed earlier have changed.
         """
         pending = list(pending)
-        try:
-            while pending:
-                batch, pending = pending[-_FOLDERS_AT_ONCE:], pending[:-_FOLDERS_AT_ONCE]
-                self._listed += batch
-                listings = [listing for folder in batch if (listing := self._list(folder)) is not None]
-                for listing in listings:
-                    if expected is not None and listing.folder in expected:
-                        expected[listing.folder].difference_update(listing.files)
-                    self._keep_only_new(listing, known, removed)
-                ignored = self._ignored(listings)
-                records = []
-                for listing in listings:
-                    pending += self._enter_folders(listing, ignored)
-                    records += self._record_files(listing, ignored)
-                for start in range(0, len(records), _RECORDS_AT_ONCE):
-                    yield records[start : start + _RECORDS_AT_ONCE]
-        finally:
-            self.rules.close()
+        while pending:
+            batch, pending = pending[-_FOLDERS_AT_ONCE:], pending[:-_FOLDERS_AT_ONCE]
+            self._listed += batch
+            listings = [listing for folder in batch if (listing := self._list(folder)) is not None]
+            for listing in listings:
+                if expected is not None and listing.folder in expected:
+                    expected[listing.folder].difference_update(listing.files)
+                self._keep_only_new(listing, known, removed)
+            ignored = self._ignored(listings)
+            records = []
+            for listing in listings:
+                pending += self._enter_folders(listing, ignored)
+                records += self._record_files(listing, ignored)
+            for start in range(0, len(records), _RECORDS_AT_ONCE):
+                yield records[start : start + _RECORDS_AT_ONCE]
 
     def record(self, path: str) -> FileRecord | None:
         """Return a file's record from a stat, None if there is no such file."""
@@ -390,11 +387,7 @@ def left_out(root: str, path: str, settings: ScanSettings, system: System) -> Le
 
     Blocks: lists each folder on the way, and asks git. Raises `RootGone`.
     """
-    way = _Way(root, system, settings)
-    try:
-        return way.left_out(path)
-    finally:
-        way.rules.close()
+    return _Way(root, system, settings).left_out(path)
 
 
 class _Way(Lister):
@@ -439,9 +432,8 @@ class _Way(Lister):
         """Return the rule for this reason, or "" if it isn't known."""
         part = within(folder, name)
         if reason == "excluded":
-            own = IgnoreRules(os.fsencode(pattern) for pattern in self._settings.exclude)
-            is_folder = os.path.isdir(os.path.join(self._root, part))
-            matches = own.match(os.fsencode(part), os.fsencode(name), is_folder)
+            own = IgnoreRules(self._settings.exclude)
+            matches = own.match(part, name, os.path.isdir(os.path.join(self._root, part)))
             return "scan.exclude" if matches else ".fovealignore"
         if reason != "ignored":
             return ""

@@ -40,7 +40,7 @@ class PathRules:
         """The domains for which git can't be used, with the reasons."""
         self._root = root
         self._system = system
-        self._exclude = IgnoreRules(os.fsencode(pattern) for pattern in exclude)
+        self._exclude = IgnoreRules(exclude)
         self._optional_names = optional_names
         self._plain = IgnoreTree(root, ".gitignore", system)
         self._foveal = IgnoreTree(root, ".fovealignore", system)
@@ -96,7 +96,7 @@ class PathRules:
         """Whether the settings or a .fovealignore leave out an entry, even if it is tracked."""
         if self._exclude:
             path = f"{folder}/{name}" if folder else name
-            if self._exclude.match(os.fsencode(path), os.fsencode(name), is_folder):
+            if self._exclude.match(path, name, is_folder):
                 return True
         return self._foveal.ignores(folder, name, is_folder)
 
@@ -135,12 +135,6 @@ class PathRules:
             racy = stamp is not None and max(stamp.mtime_ns, stamp.ctime_ns) > now - RACY_NS
             self._stamps[path] = _RACY if racy else stamp
 
-    def close(self) -> None:
-        """End all running git processes, which don't read changed rules again. The next query starts new
-        ones."""
-        for domain in self._domains.values():
-            domain.close()
-
     def _load(self, domain: _Domain) -> str:
         """Read a domain's data from git; return why that isn't possible, or ""."""
         self.remember(os.path.join(domain.root, ".git"))
@@ -171,7 +165,6 @@ class _Domain:
         self.tracked_folders: frozenset[str] = frozenset()
         self._tracked_ignored: frozenset[str] = frozenset()
         self._prefix = f"{folder}/" if folder else ""
-        self._check: git.IgnoreCheck | None = None
 
     def control_files(self) -> list[str]:
         """Return the files that decide what git lists. Raises `GitError`."""
@@ -209,22 +202,11 @@ class _Domain:
             return set()
         inner = [path[len(self._prefix) :] for path in paths]
         try:
-            found = self._ask(inner)
+            found = git.ignored(self.root, inner)
         except git.GitError:
             # git ends with an error if a folder has just become a link: ask again about paths still inside.
-            self.close()
-            found = self._ask([path for path in inner if self._is_inside(path)])
+            found = git.ignored(self.root, [path for path in inner if self._is_inside(path)])
         return {self._prefix + path for path in found} - self._tracked_ignored
-
-    def close(self) -> None:
-        if self._check is not None:
-            self._check.close()
-            self._check = None
-
-    def _ask(self, paths: list[str]) -> set[str]:
-        if self._check is None:
-            self._check = git.IgnoreCheck(self.root)
-        return self._check.ignored(paths)
 
     def _is_inside(self, path: str) -> bool:
         folder = os.path.dirname(os.path.join(self.root, path))

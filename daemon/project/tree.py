@@ -20,9 +20,8 @@ class FileRecord(Struct, frozen=True):
 
     `skipped` is empty for a file whose content is indexed, else the reason why it isn't: `binary`,
     `too_large`, `unreadable`, `special`, `symlink`, `not_utf8_name`, `secret`, `quarantined`. `digest` is
-    BLAKE2b-128 of the content, empty until the content is read. `hashed` is the same digest of a content that
-    was only hashed so far, empty once its definitions are known. `racy` says that it was modified within
-    `RACY_NS` before it was read.
+    BLAKE2b-128 of the content, empty until the content is read. `racy` says that it was modified
+    within `RACY_NS` before it was read.
     """
 
     path: str
@@ -33,7 +32,6 @@ class FileRecord(Struct, frozen=True):
     lines: int = 0
     symbols: int = 0
     racy: bool = False
-    hashed: bytes = b""
 
     @property
     def parsed(self) -> bool:
@@ -146,11 +144,6 @@ class Tree:
         return self._counts.pending
 
     @property
-    def unhashed(self) -> int:
-        """Number of pending files without a hash of their content."""
-        return self._counts.unhashed
-
-    @property
     def symbols(self) -> int:
         """Number of known definitions."""
         return self._counts.symbols
@@ -207,19 +200,17 @@ class _Counts(NamedTuple):
     """Totals over the files of a tree."""
 
     pending: int = 0
-    unhashed: int = 0
     symbols: int = 0
 
     def changed(self, added: Iterable[FileRecord], removed: Iterable[FileRecord] = ()) -> _Counts:
         """Return the totals after files were added and removed."""
-        pending, unhashed, symbols = self
+        pending, symbols = self
         for sign, records in ((1, added), (-1, removed)):
             for record in records:
                 symbols += sign * record.symbols
                 if not record.digest and not record.skipped:
                     pending += sign
-                    unhashed += 0 if record.hashed else sign
-        return _Counts(pending, unhashed, symbols)
+        return _Counts(pending, symbols)
 
 
 def _add_folder(path: str, children: dict[str, tuple[set[str], list[str]]], totals: dict[str, int]) -> None:

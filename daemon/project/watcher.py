@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from contextlib import closing
 from typing import Literal
 
-from msgspec import Struct, field
+from msgspec import Struct
 from watchfiles import Change, watch
 
 Mode = Literal["native", "polling", "off"]
@@ -61,15 +61,6 @@ class WatchBatch(Struct, frozen=True):
     lost_folders: frozenset[str] = frozenset()
 
 
-class Cookie(Struct, eq=False):
-    """A marker in every stream of events: once it arrives, all earlier events have arrived. Made by
-    `write_cookie`."""
-
-    path: str
-    waiting: set[_Stream] = field(default_factory=set)
-    failed: bool = False
-
-
 class Watcher:
     """Watches folders, each without those below, and calls `on_batch` from its threads, once at a time.
 
@@ -104,11 +95,10 @@ class Watcher:
         self._changing = threading.Lock()
         """Held while streams are opened: one change of what is watched at a time."""
         self._delivering = threading.Lock()
-        self._state = threading.Condition()
+        self._state = threading.Lock()
         """Guards everything below."""
         self._streams: set[_Stream] = set()
         self._watched: set[str] = set()
-        self._cookies: dict[str, Cookie] = {}
         self._cookie_number = 0
         self._mode: Mode = "off"
         self._reason = ""
@@ -166,43 +156,6 @@ class Watcher:
                 streams = [stream for stream in self._streams if not stream.retiring]
                 self._watched.clear()
             self._open(folders, streams)
-
-    def write_cookie(self) -> Cookie:
-        """Ask all streams to tell when they have delivered every event until now; see `wait_cookie`.
-
-        Raises `OSError` when the cookie folder can't be written to.
-        """
-        with self._state:
-            cookie = Cookie(self._next_cookie_path(), set(self._streams))
-            cookie.failed = self._mode != "native"
-            if cookie.failed:
-                return cookie
-            self._cookies[cookie.path] = cookie
-        try:
-            _touch(cookie.path)
-        except OSError:
-            with self._state:
-                del self._cookies[cookie.path]
-            raise
-        return cookie
-
-    def wait_cookie(self, cookie: Cookie, timeout: float) -> bool:
-        """Return whether `on_batch` got every event from before the cookie, after `timeout` seconds at most.
-
-        A cookie that didn't arrive can be waited for again, until `forget_cookie`. False also when that can't
-        be told: a stream failed, or nothing is watched natively. If it returns True and a batch had an
-        overflow, a sweep is still needed.
-        """
-        with self._state:
-            self._state.wait_for(lambda: not cookie.waiting or cookie.failed, timeout)
-            if not cookie.waiting or cookie.failed:
-                self._cookies.pop(cookie.path, None)
-            return not cookie.waiting and not cookie.failed
-
-    def forget_cookie(self, cookie: Cookie) -> None:
-        """Stop waiting for a cookie."""
-        with self._state:
-            self._cookies.pop(cookie.path, None)
 
     def close(self) -> None:
         """Stop watching. Afterwards the threads have ended and `on_batch` isn't called. May be repeated."""
@@ -263,9 +216,6 @@ class Watcher:
         self._streams.clear()
         self._watched.clear()
         self._mode, self._reason = mode, reason
-        for cookie in self._cookies.values():
-            cookie.failed = True
-        self._state.notify_all()
 
     # -- called by streams, each on its own thread ---------------------------------------------------------
 
@@ -280,14 +230,10 @@ class Watcher:
         lost = self._drop_lost(changes)
         if paths or overdue:
             self._deliver(WatchBatch(frozenset(paths), overdue or len(paths) >= OVERFLOW_PATHS, lost))
-        with self._state:
-            if finished or overdue:
-                # All events before the last cookie are delivered; another stream sees the later ones.
+        if finished or overdue:
+            # All events before the last cookie are delivered; another stream sees the later ones.
+            with self._state:
                 self._streams.discard(stream)
-                cookies.update(self._cookies)
-            for path in cookies & self._cookies.keys():
-                self._cookies[path].waiting.discard(stream)
-            self._state.notify_all()
         return not finished and not overdue
 
     def fail(self, stream: _Stream, reason: str) -> None:
@@ -301,9 +247,6 @@ class Watcher:
                 failures = self._failures
                 streams = [other for other in self._streams if other is not stream and not other.retiring]
                 self._streams.discard(stream)
-                for cookie in self._cookies.values():
-                    cookie.failed = True
-                self._state.notify_all()
                 if failures > self._settings.max_failures:
                     self._stop_streams("polling", f"native events failed {failures} times: {reason}")
             if failures <= self._settings.max_failures:

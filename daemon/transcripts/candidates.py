@@ -37,8 +37,6 @@ class Candidate(Struct):
     """Files edited right after the statement, of which at most `MAX_FILES` matter."""
     outcome: OutcomeKind = ""
     error: str = ""
-    refuted: bool = False
-    """A check failed after the edit that followed it."""
     confirmed: bool = False
     """Files changed after the statement."""
 
@@ -54,12 +52,8 @@ class Candidate(Struct):
 
     @property
     def is_likely(self) -> bool:
-        """Whether its evidence is enough: not of an attempt without a trial, nor of the agent's own slip."""
-        words, tried = self.statement.features, "source was edited" in self.events
-        if self.statement.kind == "attempt" and not (tried or words & {"gave_up", "in tried"}):
-            return False
-        slip = self.statement.kind == "cause" and tried and "something failed before it" in self.events
-        return self.probability >= LEAST and ("cause" in words or not slip)
+        """Whether its evidence is enough."""
+        return self.probability >= LEAST
 
 
 def candidate_of(statement: Statement, voice: Voice, turn: int, entry: Entry) -> Candidate:
@@ -161,6 +155,4 @@ def _merged(earlier: Candidate, later: Candidate) -> Candidate:
     better.files = better.files or worse.files
     better.outcome = later.outcome or earlier.outcome  # the later outcome, unless it has none
     better.error = later.error or earlier.error if better.outcome == "failure" else ""
-    if not better.statement.rationale:
-        better.statement = replace(better.statement, rationale=worse.statement.rationale)
     return better

@@ -7,55 +7,31 @@ versions wrote subagents' records between those of their parent, marked by `side
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
 from .entry import (
-    TEXT_CHARACTERS,
     TOOLS,
-    Call,
     Entry,
     Recent,
     Record,
     TranscriptReader,
     call_of,
-    cut,
-    joined,
     map_at,
     maps_at,
     parts_at,
     record_of,
     text_at,
 )
-from .injections import is_own_command, is_own_tool, part_said, said
+from .injections import said
 from .transcript_file import Line
 
 HANDBACK = "SubagentHandback"
 PLAN = "ExitPlanMode"
-QUESTION = "AskUserQuestion"
 
 _EXIT_CODE = re.compile(r"\A\s*Exit code (-?\d+)\b")
-
-
-def claude_call(name: str, given: Record) -> Call:
-    """Return the meaning of a call by the tool's name and input."""
-    call = call_of(TOOLS.get(name, "other"), given, "file_path", "notebook_path")
-    text = text_at(given, "prompt", "description") if call.tool in {"agent", "run"} else ""
-    return replace(call, text=text)
-
-
-def output_of(block: Record, outcome: object) -> str:
-    """Return a result's complete output; `outcome` is the record's `toolUseResult`, of any shape."""
-    if text := "\n".join(parts_at(block, "content")):
-        return text
-    if isinstance(outcome, str):
-        return outcome
-    if isinstance(outcome, dict):
-        return "\n".join(part for part in (text_at(outcome, "stdout"), text_at(outcome, "stderr")) if part)
-    return ""
 
 
 def has_failed(block: Record, outcome: object) -> bool:
@@ -73,37 +49,15 @@ def report_of(outcome: object) -> tuple[str, str] | None:
     """Return the id and the final report of a subagent that ended; None for a subagent that continues."""
     if not isinstance(outcome, dict) or text_at(outcome, "status") != "completed":
         return None
-    report = joined(parts_at(outcome, "content"))
+    report = "\n\n".join(parts_at(outcome, "content"))
     return (text_at(outcome, "agentId"), report) if report else None
 
 
-def answers_of(outcome: object) -> str:
-    """Return a person's answers to the agent's questions, a line each."""
-    if not isinstance(outcome, dict):
-        return ""
-    answers = map_at(outcome, "answers")
-    asked = [text_at(item, "question") for item in maps_at(outcome, "questions")]
-    return "\n".join(
-        f"{question} {answers[question]}" for question in asked if isinstance(answers.get(question), str)
-    )
-
-
 _CHAIN = frozenset({"user", "assistant", "system", "attachment", "progress"})
-_HEADLESS = frozenset(
-    {
-        "summary", "ai-title", "custom-title", "agent-name", "mode", "permission-mode", "last-prompt",
-        "queue-operation", "file-history-snapshot", "file-history-delta", "pr-link", "tag", "worktree-state",
-        "api-request", "api-request-blob", "api-request-shape", "atis-latch", "cost-state", "tools-used",
-    }
-)  # fmt: skip
-"""Records of the host's own bookkeeping. A file may begin with them."""
+"""Types of records of the conversation; the others are the host's own bookkeeping."""
 _SYNTHETIC = "<synthetic>"
-
-
-def is_claude_code(record: Record) -> bool:
-    """Whether a record is one of Claude Code's conversations."""
-    kind = text_at(record, "type")
-    return kind in _CHAIN and "uuid" in record and ("sessionId" in record or "isSidechain" in record)
+PROMPTS_MAX = 100_000
+"""Maximum number of prompts compared; the longest conversations have some thousand."""
 
 
 def prompt_of(record: Record) -> str:
@@ -124,23 +78,43 @@ def prompt_of(record: Record) -> str:
 class ClaudeCodeReader(TranscriptReader):
     """Reads a transcript. The blocks of a message may be spread over several records, which share its id."""
 
+    source = "claude-code"
+
     def __init__(self) -> None:
         super().__init__()
         self._begun = False
-        self._open: Entry | None = None
-        """A text whose message may continue in the next record."""
-        self._open_message = ""
-        self._seen: Recent[bytes, None] = Recent()
-        self._calls: Recent[str, str] = Recent()
-        """Calls whose results are read in another form, by id: `own`, `command`, `handback` or `question`."""
+        self._seen: Recent[int, None] = Recent()
+
+    @staticmethod
+    def recognises(record: Record) -> bool:
+        """Whether a record is one of Claude Code's conversations."""
+        is_known = text_at(record, "type") in _CHAIN and "uuid" in record
+        return is_known and ("sessionId" in record or "isSidechain" in record)
+
+    @staticmethod
+    def rewinds(lines: Iterable[Line]) -> Iterator[range]:
+        """Yield the lines that rewinds abandoned; only lines that may hold a prompt are parsed.
+
+        After a rewind the file still holds the abandoned turns. The new prompt has the same parent as the
+        prompt that it replaces; the abandoned turn is between the two.
+        """
+        first: dict[tuple[str, str], int] = {}
+        for line in lines:
+            if line.data is None or b'"user"' not in line.data or b'"tool_result"' in line.data:
+                continue
+            record = record_of(line.data)
+            if record is None or not (parent := text_at(record, "parentUuid")) or not prompt_of(record):
+                continue
+            key = (text_at(record, "agentId"), parent)
+            if key in first:
+                yield range(first[key], line.number)
+            if key in first or len(first) < PROMPTS_MAX:
+                first[key] = line.number
 
     def entries_of(self, line: int, record: Record) -> list[Entry]:
         """Return the entries of a record."""
         kind = text_at(record, "type")
-        if kind not in _CHAIN:
-            self.unknown += kind not in _HEADLESS
-            return []
-        if self._is_repeated(text_at(record, "uuid")):
+        if kind not in _CHAIN or self._is_repeated(text_at(record, "uuid")):
             return []
         blank = self._blank(line, record)
         if kind == "assistant":
@@ -150,12 +124,6 @@ class ClaudeCodeReader(TranscriptReader):
         if kind == "attachment":
             return self._attachment(blank, record)
         return []
-
-    def finish(self) -> list[Entry]:
-        """Return a text that was waiting for the rest of its message."""
-        entries = [replace(self._open, text=self._open.text.strip())] if self._open else []
-        self._open = None
-        return entries
 
     def _assistant(self, blank: Entry, record: Record) -> list[Entry]:
         message = map_at(record, "message")
@@ -172,52 +140,28 @@ class ClaudeCodeReader(TranscriptReader):
                 continue
             kind = text_at(block, "type")
             if kind == "text":
-                entries += self._text(blank, message_id, text_at(block, "text"))
-            elif kind == "thinking":
-                if thought := blank.message("thinking", text_at(block, "thinking")):
-                    entries += [*self.finish(), *thought]
+                entries += blank.message("agent", said(text_at(block, "text")))
             elif kind == "tool_use":
-                entries += [*self.finish(), *self._call(blank, block)]
-            else:
-                self.unknown += kind != "redacted_thinking"
+                entries += self._call(blank, block)
         return entries
-
-    def _text(self, blank: Entry, message_id: str, text: str) -> list[Entry]:
-        text = part_said(text)
-        if not text.strip():
-            return []
-        if self._open and message_id and message_id == self._open_message:
-            whole = cut(joined([self._open.text, text]), TEXT_CHARACTERS)
-            self._open = replace(self._open, text=whole)
-            return []
-        before = self.finish()
-        self._open, self._open_message = replace(blank, text=cut(text, TEXT_CHARACTERS)), message_id
-        return before
 
     def _call(self, blank: Entry, block: Record) -> list[Entry]:
         name, call_id, given = text_at(block, "name"), text_at(block, "id"), map_at(block, "input")
-        if is_own_tool(name):
-            self._calls.note(call_id, "own")
-            return []
         if name == HANDBACK:
-            self._calls.note(call_id, "handback")
+            self._calls.note(call_id, "own")
             return blank.message("handback", said(text_at(given, "message")))
-        call = claude_call(name, given)
-        if is_own_command(call.command):
-            self._calls.note(call_id, "command")
-        if name == QUESTION:
-            self._calls.note(call_id, "question")
+        call = call_of(TOOLS.get(name, "other"), given, "file_path", "notebook_path")
         plan = said(text_at(given, "plan")) if name == PLAN else ""
-        return [*blank.message("agent", plan), blank.called(name, call_id, call)]
+        return [*blank.message("agent", plan), *self.called(blank, name, call_id, call)]
 
     def _user(self, blank: Entry, record: Record) -> list[Entry]:
-        entries = self.finish()
+        entries: list[Entry] = []
         message = map_at(record, "message")
         if record.get("isCompactSummary") is True:
             summary = said("\n".join(parts_at(message, "content")))
-            return [*entries, *blank.message("boundary", summary)]
+            return blank.message("boundary", summary)
         if prompt := prompt_of(record):
-            return [*entries, *blank.message("user", prompt)]
+            return blank.message("user", prompt)
         for block in maps_at(message, "content"):
             if text_at(block, "type") == "tool_result":
                 entries += self._result(blank, record, block)
@@ -225,17 +169,12 @@ class ClaudeCodeReader(TranscriptReader):
 
     def _result(self, blank: Entry, record: Record, block: Record) -> list[Entry]:
         call_id, outcome = text_at(block, "tool_use_id"), record.get("toolUseResult")
-        special = self._calls.pop(call_id, "")
-        if special in {"own", "handback"}:
-            return []
-        failed = has_failed(block, outcome)
         if report := report_of(outcome):
             agent_id, text = report
             blank = replace(blank, agent_id=agent_id or blank.agent_id, call_id=call_id, sidechain=True)
             return blank.message("handback", said(text))
-        text = "" if special == "command" else output_of(block, outcome)
-        answers = answers_of(outcome) if special == "question" else ""
-        return [blank.result(call_id, text, failed=failed), *blank.message("user", answers)]
+        output = "\n".join(parts_at(block, "content"))
+        return self.ended(blank, call_id, output, failed=has_failed(block, outcome))
 
     def _attachment(self, blank: Entry, record: Record) -> list[Entry]:
         """Add a prompt that was typed while the agent worked, without text of hooks and hosts."""
@@ -245,8 +184,7 @@ class ClaudeCodeReader(TranscriptReader):
             or attachment.get("commandMode", "prompt") != "prompt"
         ):
             return []
-        prompt = said("\n".join(parts_at(attachment, "prompt")))
-        return [*self.finish(), *blank.message("user", prompt)] if prompt else []
+        return blank.message("user", said("\n".join(parts_at(attachment, "prompt"))))
 
     def _blank(self, line: int, record: Record) -> Entry:
         """Return an entry with what all entries of a record share; the first record names the owner."""
@@ -265,40 +203,13 @@ class ClaudeCodeReader(TranscriptReader):
         )
 
     def _is_repeated(self, key: str) -> bool:
-        if not key:
-            return False
-        digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=12).digest()
-        if digest in self._seen:
-            return True
-        self._seen.note(digest, None)
-        return False
+        is_known = hash(key) in self._seen
+        if key:
+            self._seen.note(hash(key), None)
+        return bool(key) and is_known
 
 
 def _block_key(message_id: str, block: Record) -> str:
     """Return the key of a block of a message: its id, or its content."""
     kind = text_at(block, "type")
     return f"{message_id}\0{kind}\0{text_at(block, 'id', 'text', 'thinking', 'data')}"
-
-
-PROMPTS_MAX = 100_000
-"""Maximum number of prompts compared; the longest conversations have some thousand."""
-
-
-def claude_rewinds(lines: Iterable[Line]) -> Iterator[tuple[int, int]]:
-    """Yield the lines that rewinds abandoned; only lines that may hold a prompt are parsed.
-
-    After a rewind the file still holds the abandoned turns. The new prompt has the same parent as the prompt
-    that it replaces; the abandoned turn is between the two.
-    """
-    first: dict[tuple[str, str], int] = {}
-    for line in lines:
-        if line.data is None or b'"user"' not in line.data or b'"tool_result"' in line.data:
-            continue
-        record = record_of(line.data)
-        if record is None or not (parent := text_at(record, "parentUuid")) or not prompt_of(record):
-            continue
-        key = (text_at(record, "agentId"), parent)
-        if key in first:
-            yield first[key], line.number
-        if key in first or len(first) < PROMPTS_MAX:
-            first[key] = line.number

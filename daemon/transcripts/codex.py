@@ -15,7 +15,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .entry import (
-    TEXT_CHARACTERS,
     TOOLS,
     Call,
     Entry,
@@ -23,15 +22,13 @@ from .entry import (
     Recent,
     Record,
     TranscriptReader,
-    cut,
     map_at,
-    maps_at,
     parts_at,
     record_of,
     text_at,
     texts_at,
 )
-from .injections import is_own_command, is_own_tool, said
+from .injections import said
 
 _PATCHED = re.compile(
     r"(?m)^\*\*\* (Add|Update|Delete) File: (.+?)[ \t]*\r?$|^\*\*\* Move to: (.+?)[ \t]*\r?$"
@@ -62,14 +59,12 @@ def call_of(name: str, given: str | Mapping[str, Any]) -> Call:
         command = command_of(fields)
         if _BEGIN_PATCH in command and "apply_patch" in command:
             return _patch(command)
-        return Call("run", text_at(fields, "justification"), (), command)
+        return Call("run", (), command)
     if tool == "edit":
         return _patch(given if isinstance(given, str) and not fields else text_at(fields, "input", "patch"))
     if tool == "read":
         path = text_at(fields, "file_path", "path")
-        return Call("read", "", (path,) if path else ())
-    if tool == "agent":
-        return Call("agent", text_at(fields, "message", "prompt", "task"))
+        return Call("read", (path,) if path else ())
     return Call(tool)
 
 
@@ -105,7 +100,7 @@ def _patch(patch: str) -> Call:
     found = list(_PATCHED.finditer(patch))
     paths = dict.fromkeys(match[2] or match[3] for match in found)
     only_added = bool(found) and all(match[1] == "Add" for match in found)
-    return Call("write" if only_added else "edit", "", tuple(paths))
+    return Call("write" if only_added else "edit", tuple(paths))
 
 
 def _output_of_text(text: str) -> Output:
@@ -126,65 +121,38 @@ def _output_of_text(text: str) -> Output:
     return Output(text[end.end() :] if end else text, failed)
 
 
-def summary_of(reasoning: Record) -> list[str]:
-    """Return the readable part of a record of reasoning; most of it is encrypted."""
-    return [text_at(part, "text") for key in ("summary", "content") for part in maps_at(reasoning, key)]
-
-
 _LINES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state"})
-_QUIET_LINES = frozenset(
-    {"turn_context", "world_state", "token_usage_record", "inter_agent_communication_metadata"}
-)
-_QUIET_ITEMS = frozenset({"additional_tools"})
 _COMPLETED = {"CommandExecution": "exec_command_end", "FileChange": "patch_apply_end"}
 """Completed items that scripts ran, by the older events with the same fields. The script's own call doesn't
 name them."""
 _PATCH_APPLIED = re.compile(r"\s*(?:Success|Done)\b")
 """The beginning of a patch's output; any other output says why it was refused."""
-_ITEMS = frozenset(
-    {
-        "message", "reasoning", "function_call", "function_call_output", "custom_tool_call",
-        "custom_tool_call_output", "local_shell_call", "agent_message",
-    }
-)  # fmt: skip
-_BARE_ITEMS = _ITEMS - {"agent_message"}
-"""Early versions wrote items without an envelope."""
 _FINAL = "FINAL_ANSWER"
-
-
-def is_codex(record: Record) -> bool:
-    """Whether a record belongs to a rollout."""
-    kind = text_at(record, "type")
-    if isinstance(record.get("payload"), dict):
-        return kind in _LINES
-    return kind in _BARE_ITEMS and ("role" in record or "call_id" in record or "summary" in record)
 
 
 class CodexReader(TranscriptReader):
     """Reads one rollout."""
 
+    source = "codex"
+
     def __init__(self) -> None:
         super().__init__()
         self._begun = False
-        self._open: Entry | None = None
-        """The agent's last words, which may be a subagent's report."""
         self._items: Recent[tuple[str, str], int] = Recent()
         self._events: Recent[tuple[str, str], int] = Recent()
         """Texts of items still without their event, and vice versa, with their counts."""
-        self._calls: Recent[str, str] = Recent()
-        """Calls by id: `own`, `command` for a call of our program, `patch`, or `told`."""
         self._failed: Recent[str, None] = Recent()
         """Calls whose failure an event reported before their result."""
 
+    @staticmethod
+    def recognises(record: Record) -> bool:
+        """Whether a record belongs to a rollout."""
+        return isinstance(record.get("payload"), dict) and text_at(record, "type") in _LINES
+
     def entries_of(self, line: int, record: Record) -> list[Entry]:
         """Return the entries of a line."""
-        kind, payload, at = text_at(record, "type"), record.get("payload"), text_at(record, "timestamp")
+        kind, payload, at = text_at(record, "type"), map_at(record, "payload"), text_at(record, "timestamp")
         blank = Entry("agent", line, at=at, agent_id=self.owner, session_id=self.session_id)
-        if not isinstance(payload, dict):
-            if kind in _BARE_ITEMS:
-                return self._item(blank, record)
-            self.unknown += bool(kind)  # the first line of early versions has no type
-            return []
         if kind == "session_meta":
             self._meta(payload)
             return []
@@ -193,16 +161,8 @@ class CodexReader(TranscriptReader):
         if kind == "event_msg":
             return self._event(blank, payload)
         if kind == "compacted":
-            summary = cut(said(text_at(payload, "message")), TEXT_CHARACTERS)
-            return [*self.finish(), replace(blank, kind="boundary", text=summary)]
-        self.unknown += kind not in _QUIET_LINES
+            return blank.message("boundary", said(text_at(payload, "message")))
         return []
-
-    def finish(self) -> list[Entry]:
-        """Return the agent's last words."""
-        entries = [self._open] if self._open else []
-        self._open = None
-        return entries
 
     def _meta(self, payload: Record) -> None:
         """Set the agent of the file; a fork repeats its parent's records, and the first counts."""
@@ -223,16 +183,10 @@ class CodexReader(TranscriptReader):
         kind = text_at(item, "type")
         if kind == "message":
             return self._message(blank, item)
-        if kind == "reasoning":
-            thoughts = [text for text in summary_of(item) if text]
-            return [entry for text in thoughts for entry in self._said(blank, "thinking", text, self._items)]
         if kind in {"function_call", "custom_tool_call"}:
-            name = text_at(item, "name")
-            if is_own_tool(name, text_at(item, "namespace")):
-                self._calls.note(text_at(item, "call_id"), "own")
-                return self.finish()
-            given = text_at(item, "arguments", "input")
-            return self._call(blank, text_at(item, "call_id"), name, call_of(name, given))
+            name, given = text_at(item, "name"), text_at(item, "arguments", "input")
+            call, call_id = call_of(name, given), text_at(item, "call_id")
+            return self._call(blank, call_id, name, call, text_at(item, "namespace"))
         if kind == "local_shell_call":
             call = Call("run", command=command_of(map_at(item, "action")))
             return self._call(blank, text_at(item, "call_id"), "local_shell", call)
@@ -240,7 +194,6 @@ class CodexReader(TranscriptReader):
             return self._output(blank, text_at(item, "call_id"), item.get("output"))
         if kind == "agent_message":
             return self._report(blank, item)
-        self.unknown += kind not in _QUIET_ITEMS
         return []
 
     def _message(self, blank: Entry, item: Record) -> list[Entry]:
@@ -262,10 +215,6 @@ class CodexReader(TranscriptReader):
             return self._said(blank, "user", said(text_at(event, "message")), self._events)
         if kind == "agent_message":
             return self._said(blank, "agent", said(text_at(event, "message")), self._events)
-        if kind == "agent_reasoning":
-            return self._said(blank, "thinking", text_at(event, "text"), self._events)
-        if kind in {"task_complete", "turn_complete"}:
-            return self._complete(text_at(event, "last_agent_message"))
         was_refused = text_at(event, "status") in {"failed", "declined"}
         if kind == "exec_command_end":
             call = Call("run", command=command_of(event))
@@ -291,40 +240,26 @@ class CodexReader(TranscriptReader):
             others[key] -= 1
             return []
         by.note(key, by.pop(key, 0) + 1)
-        before, entries = self.finish(), blank.message(kind, text)
-        if kind != "agent":
-            return [*before, *entries]
-        (self._open,) = entries
-        return before
-
-    def _complete(self, last: str) -> list[Entry]:
-        """End a turn: a subagent's last words are its report."""
-        if self.owner and self._open and self._open.text == said(last):
-            self._open = replace(self._open, kind="handback")
-        return self.finish()
+        return blank.message(kind, text)
 
     def _report(self, blank: Entry, item: Record) -> list[Entry]:
         """Add a subagent's message to this agent as its report, if it is the report."""
         head, found, report = "\n".join(parts_at(item, "content")).partition("Payload:")
         if not found or _FINAL not in head:
-            return self.finish()
+            return []
         author = replace(blank, agent_id=text_at(item, "author"), sidechain=True)
-        return [*self.finish(), *author.message("handback", said(report))]
+        return author.message("handback", said(report))
 
-    def _call(self, blank: Entry, call_id: str, name: str, call: Call) -> list[Entry]:
-        kind = "command" if is_own_command(call.command) else "patch" if name == "apply_patch" else "told"
-        self._calls.note(call_id, kind)
-        return [*self.finish(), blank.called(name, call_id, call)]
+    def _call(self, blank: Entry, call_id: str, name: str, call: Call, namespace: str = "") -> list[Entry]:
+        kind = "patch" if name == "apply_patch" else "told"
+        return self.called(blank, name, call_id, call, namespace=namespace, kind=kind)
 
     def _output(self, blank: Entry, call_id: str, given: object) -> list[Entry]:
-        what, failed = self._calls.pop(call_id, ""), call_id in self._failed
+        output, failed = output_of(given), call_id in self._failed
         self._failed.pop(call_id, None)
-        if what == "own":
-            return self.finish()
-        output = output_of(given)
-        failed = failed or output.failed or (what == "patch" and not _PATCH_APPLIED.match(output.text))
-        text = "" if what == "command" else output.text
-        return [*self.finish(), blank.result(call_id, text, failed=failed)]
+        refused = self._calls.get(call_id) == "patch" and not _PATCH_APPLIED.match(output.text)
+        failed = failed or output.failed or refused
+        return self.ended(blank, call_id, output.text, failed=failed)
 
     def _ended(
         self, blank: Entry, event: Record, named: tuple[str, Call], text: str, *, failed: bool
@@ -336,5 +271,4 @@ class CodexReader(TranscriptReader):
                 self._failed.note(call_id, None)
             return []
         entries = self._call(blank, call_id, *named)
-        output = "" if self._calls.pop(call_id, "") == "command" else text
-        return [*entries, blank.result(call_id, output, failed=failed)]
+        return [*entries, *self.ended(blank, call_id, text, failed=failed)]

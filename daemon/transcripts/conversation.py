@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from msgspec import Struct, field
 
-from .candidates import MAX_CANDIDATES, Candidate, best, candidate_of, folded, telling_words, without_overlaps
+from .candidates import MAX_CANDIDATES, Candidate, best, candidate_of, folded, without_overlaps
 from .entry import Entry
 from .outcomes import (
     MAX_FILES,
     CheckResult,
     changes_files,
     check_of,
-    commits,
     files_of,
     is_among,
     is_check,
-    is_prose_file,
     is_source,
     taken_back,
     telling_line,
@@ -26,21 +23,12 @@ from .outcomes import (
 from .sentences import MAX_TEXT, Voice
 from .statements import complains, statements_in
 
-_FEW_WORDS = 3
-"""Minimum telling words of a new request; a shorter prompt, such as `ok`, requests nothing new."""
 _MAX_EDITED = 400
 """Maximum number of edited files kept for a turn and for a commit, the latest ones."""
 _MAX_WAITING = 200
 """Maximum number of calls waiting for their results."""
-_SHARE_AS_ASKED = 0.6
-"""Minimum share of telling words shared with the user's request for a statement to repeat it."""
-_EDITED = re.compile(
-    r"(?i)^\W*(?:\w+ ){0,3}?(?:edited|wrote|written|updated|created|modified|patched|applied|saved|changed)\b"
-)
-"""The beginnings of outputs that report an edit without a call."""
 _MAX_USER_TEXT = 3_000
-"""Maximum characters of a typed message; a longer one is pasted."""
-_INTERRUPTED = "[Request interrupted"
+"""Maximum characters of a message that are read; what follows is pasted."""
 _SURE = 0.8
 """Minimum probability of a decision of which no change is known."""
 
@@ -50,10 +38,8 @@ class Turn(Struct):
 
     number: int = 0
     edited: dict[str, None] = field(default_factory=dict)
-    read: dict[str, None] = field(default_factory=dict)
+    read: set[str] = field(default_factory=set)
     changed: bool = False
-    taken_back: tuple[str, ...] = ()
-    """The last undo by git."""
     check: CheckResult | None = None
     """The last check since the last edit."""
     candidates: list[Candidate] = field(default_factory=list)
@@ -66,8 +52,6 @@ class Turn(Struct):
     """They were edited since the agent's last words."""
     complaint: bool = False
     """The user asked about a fault."""
-    asked: frozenset[str] = frozenset()
-    """Telling words of the user's request."""
 
     def settle(self) -> None:
         """Drop those of the last words that the events after them don't make likely."""
@@ -76,14 +60,13 @@ class Turn(Struct):
         self.candidates = without_overlaps(self.candidates)[-MAX_CANDIDATES:]
         self.open = []
 
-    def events(self, candidate: Candidate) -> set[str]:
-        """Return what happened before a candidate, as evidence."""
+    def events(self) -> set[str]:
+        """Return what happened before the agent's last words, as evidence."""
         found = {
             "source was edited": self.source_edited,
             "just edited": self.just_edited,
             "complaint": self.complaint,
             "complaint, before any edit": self.complaint and not self.source_edited,
-            "as asked": len(candidate.words & self.asked) >= _SHARE_AS_ASKED * len(candidate.words),
         }
         return {event for event, happened in found.items() if happened}
 
@@ -95,23 +78,12 @@ def judge(candidate: Candidate, check: CheckResult | None) -> None:
         return
     if kind == "attempt" and "undone" in features:
         candidate.outcome, candidate.error = "reverted", ""
-    elif kind == "attempt" and "replacement" not in features:
+    elif kind == "attempt":
         candidate.outcome = "failure"
     elif check:
         candidate.outcome, candidate.error = ("success", "") if check.passed else ("failure", check.error)
     else:
         candidate.error = ""
-
-
-def with_one_cause(candidates: list[Candidate]) -> list[Candidate]:
-    """Return candidates of a turn without causes that a check refuted, if a later one is as probable."""
-    causes = [candidate for candidate in candidates if candidate.statement.kind == "cause"]
-    dropped = {
-        id(cause)
-        for at, cause in enumerate(causes)
-        if cause.refuted and any(cause.probability <= later.probability for later in causes[at + 1 :])
-    }
-    return [candidate for candidate in candidates if id(candidate) not in dropped]
 
 
 class AgentConversation:
@@ -127,11 +99,8 @@ class AgentConversation:
         self._failure = ""
         """Failures since the agent's last words."""
         self._uncommitted: dict[str, None] = {}
-        self._committed: dict[str, None] = {}
+        """Files edited since the last undo."""
         self._changed = self._called = False
-        self._asked_before: tuple[frozenset[str], bool] = (frozenset(), False)
-        """Telling words of the last request that was more than `continue`, and whether it complained."""
-        self._last: Entry | None = None
 
     def add(self, entry: Entry) -> None:
         """Process the next entry."""
@@ -155,39 +124,23 @@ class AgentConversation:
             case "user":
                 self._user(entry)
             case _:
-                return
-        if entry.kind != "result":
-            self._last = entry
+                pass
 
     def conclude(self) -> list[Candidate]:
         """Return the final candidates in order; no further entries may be added."""
-        unfinished = (
-            not self._said
-            and not self._turn.reported
-            and self._last is not None
-            and self._last.kind == "call"
-        )
-        if self._said:
-            self._speak("report")
-        self._end_turn(broken_off=unfinished)
-        if unfinished and not self._changed:
-            return []
+        self._speak("report")
+        self._end_turn()
         return folded(self._earlier)
 
     def _user(self, entry: Entry) -> None:
-        interrupted = _INTERRUPTED in entry.text[:200]
         finished = bool(self._said) or self._turn.reported
-        self._speak("narration" if interrupted else "report")
-        if interrupted or finished:
-            self._end_turn(broken_off=interrupted)
-        if not interrupted:
-            text = entry.text[:_MAX_USER_TEXT]
-            if len(words := telling_words(text)) >= _FEW_WORDS:
-                self._asked_before = (words, complains(text))
-            self._turn.asked, self._turn.complaint = self._asked_before
-        if interrupted or entry.sidechain or len(entry.text) > _MAX_USER_TEXT:
+        self._speak("report")
+        if finished:
+            self._end_turn()
+        self._turn.complaint = complains(entry.text[:_MAX_USER_TEXT])
+        if entry.sidechain:
             return
-        for statement in statements_in(entry.text, "user"):
+        for statement in statements_in(entry.text[:_MAX_USER_TEXT], "user"):
             self._turn.candidates.append(candidate_of(statement, "user", self._turn.number, entry))
         del self._turn.candidates[:-MAX_CANDIDATES]
 
@@ -200,7 +153,7 @@ class AgentConversation:
         for entry in self._said:
             for statement in statements_in(entry.text, voice):
                 candidate = candidate_of(statement, voice, turn.number, entry)
-                candidate.events = turn.events(candidate)
+                candidate.events = turn.events()
                 if voice == "report" and (entry.agent_id or not self._called):
                     candidate.events.add("source was edited")  # all that is left of the work
                 if self._failure and voice == "narration":
@@ -221,17 +174,17 @@ class AgentConversation:
         elif entry.tool == "run":
             self._run(entry)
         elif entry.tool == "read":
-            self._turn.read |= dict.fromkeys(entry.paths[: _MAX_EDITED - len(self._turn.read)])
+            self._turn.read.update(entry.paths)
         if entry.call_id:
             self._waiting[entry.call_id] = entry
             if len(self._waiting) > _MAX_WAITING:
                 del self._waiting[next(iter(self._waiting))]
 
-    def _edit(self, paths: Sequence[str], *, of_source: bool = True) -> None:
+    def _edit(self, paths: Sequence[str]) -> None:
         turn = self._turn
         turn.changed = self._changed = True
         turn.check = None
-        if of_source and is_source(paths):
+        if is_source(paths):
             turn.source_edited = turn.just_edited = True
             for candidate in turn.open:
                 candidate.events.add("edited next")
@@ -247,24 +200,13 @@ class AgentConversation:
                 del known[next(iter(known))]
 
     def _run(self, entry: Entry) -> None:
-        if back := taken_back(entry.command):
-            if back.commits:
-                paths = tuple(self._committed or self._uncommitted)
-            else:
-                paths = back.paths or tuple(self._uncommitted)
-            self._take_back(paths)
+        if (paths := taken_back(entry.command)) is not None:
+            self._take_back(paths or tuple(self._uncommitted))
         elif changes_files(entry.command):
             self._edit(entry.paths)
-        if commits(entry.command):
-            self._committed, self._uncommitted = self._uncommitted, {}
 
     def _take_back(self, paths: Sequence[str]) -> None:
-        turn = self._turn
-        turn.taken_back = tuple(paths)[-MAX_FILES:]
-        for candidate in (*self._earlier, *turn.candidates):
-            if candidate.statement.kind == "attempt":
-                candidate.confirmed = True
-                continue  # it states its own outcome
+        for candidate in (*self._earlier, *self._turn.candidates):
             if candidate.voice == "narration" and not candidate.confirmed:
                 continue  # it announces the following text
             files = candidate.files or self._files(candidate)
@@ -277,7 +219,7 @@ class AgentConversation:
     def _result(self, entry: Entry) -> None:
         if not entry.call_id:
             # Plain text holds the output of tools, not their calls: they may have changed files.
-            self._edit((), of_source=_EDITED.match(entry.text[:200]) is not None)
+            self._edit(())
             return
         call = self._waiting.pop(entry.call_id, None)
         if call is None:
@@ -286,29 +228,15 @@ class AgentConversation:
             if not entry.failed:  # a refused or failed edit changed nothing
                 self._edit(call.paths)
         elif call.tool == "run" and is_check(call.command):
-            self._checked(check_of(entry.text, failed=entry.failed))
+            self._turn.check = check_of(entry.text, failed=entry.failed)
+            self._failure = self._turn.check.error
         elif call.tool == "run" and entry.failed:
             self._failure = telling_line(entry.text)
 
-    def _checked(self, check: CheckResult) -> None:
-        if not self._turn.changed and not self._turn.reported:
-            self._judge_earlier(check)
-        self._turn.check = check
-        self._failure = check.error
-        for candidate in self._turn.open:
-            candidate.refuted = not check.passed
-
-    def _judge_earlier(self, check: CheckResult) -> None:
-        """Apply a check before the first edit of a turn to the previous turn."""
-        for candidate in self._earlier:
-            if candidate.turn == self._turn.number - 1 and not candidate.outcome:
-                judge(candidate, check)
-
-    def _end_turn(self, *, broken_off: bool) -> None:
+    def _end_turn(self) -> None:
         turn = self._turn
         turn.settle()
-        held = [candidate for candidate in turn.candidates if self._holds(candidate, broken_off=broken_off)]
-        for candidate in with_one_cause(held):
+        for candidate in filter(self._holds, turn.candidates):
             candidate.files = candidate.files or self._files(candidate)
             if candidate.outcome == "":
                 judge(candidate, turn.check if turn.changed else None)
@@ -316,7 +244,7 @@ class AgentConversation:
         self._earlier = best(folded(self._earlier), MAX_CANDIDATES)
         self._turn = Turn(turn.number + 1)
 
-    def _holds(self, candidate: Candidate, *, broken_off: bool) -> bool:
+    def _holds(self, candidate: Candidate) -> bool:
         """Whether anything came of a candidate: without a change nothing was decided."""
         if candidate.voice == "user":
             return True
@@ -325,22 +253,19 @@ class AgentConversation:
             and candidate.voice == "report"
             and "contrast" not in candidate.statement.features
         )
-        if candidate.voice == "narration" or broken_off:
+        if candidate.voice == "narration":
             return candidate.confirmed or self._turn.changed
         if not self._called or not (self._changed or is_finding):
             # Plain text has no calls. A subagent that explores or reviews edits nothing, and its report is
             # all that is left of it.
             is_all = not self._called or (candidate.entry.agent_id and candidate.statement.kind == "choice")
             return is_finding or (bool(is_all) and candidate.probability >= _SURE)
-        if "acts" not in candidate.statement.features and self._turn.edited:
-            return not all(map(is_prose_file, self._turn.edited))
         return True
 
     def _files(self, candidate: Candidate) -> tuple[str, ...]:
         if candidate.voice == "user":
             return ()
+        # The only file that was read is the only one that it can be about.
         edited, read = tuple(self._turn.edited), tuple(self._turn.read)
-        near = tuple(candidate.near) or edited or self._turn.taken_back
-        if not near and len(read) == 1:
-            near = read  # the only file that it can be about
+        near = tuple(candidate.near) or edited or (read if len(read) == 1 else ())
         return files_of(candidate.statement.source, edited or read, near)

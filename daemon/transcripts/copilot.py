@@ -12,7 +12,6 @@ from .entry import (
     TOOLS,
     Call,
     Entry,
-    Recent,
     Record,
     TranscriptReader,
     call_of,
@@ -20,28 +19,23 @@ from .entry import (
     maps_at,
     text_at,
 )
-from .injections import is_own_command, is_own_tool, said
+from .injections import said
 
 _KINDS = re.compile(r"(?:session|user|assistant|tool|subagent|system|hook|permission)\.\w+|abort")
 _EXIT_CODE = re.compile(r"exit code (-?\d+)>\s*\Z")
 _INTERRUPTED = "[Request interrupted by user]"
 
 
-def is_copilot(record: Record) -> bool:
-    """Whether a record is one of Copilot's events."""
-    kind = text_at(record, "type")
-    return (
-        _KINDS.fullmatch(kind) is not None and isinstance(record.get("data"), dict) and "parentId" in record
-    )
-
-
 class CopilotReader(TranscriptReader):
     """Reads one session's events."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._calls: Recent[str, str] = Recent()
-        """Running calls by id: `own`, `command` for a call of our program, or the kind of tool."""
+    source = "copilot"
+
+    @staticmethod
+    def recognises(record: Record) -> bool:
+        """Whether a record is one of Copilot's events."""
+        is_event = _KINDS.fullmatch(text_at(record, "type")) is not None and "parentId" in record
+        return is_event and isinstance(record.get("data"), dict)
 
     def entries_of(self, line: int, record: Record) -> list[Entry]:
         """Return the entries of an event."""
@@ -57,8 +51,7 @@ class CopilotReader(TranscriptReader):
             case "user.message":
                 return blank.message("user", said(text_at(fields, "content")))
             case "assistant.message":
-                thought = blank.message("thinking", text_at(fields, "reasoningText"))
-                return [*thought, *blank.message("agent", said(text_at(fields, "content")))]
+                return blank.message("agent", said(text_at(fields, "content")))
             case "session.compaction_complete":
                 return blank.message("boundary", said(text_at(fields, "summaryContent")))
             case "abort":
@@ -68,7 +61,7 @@ class CopilotReader(TranscriptReader):
             case "tool.execution_complete":
                 return self._result(blank, fields)
             case _:
-                self.unknown += _KINDS.fullmatch(kind) is None
+                pass
         return []
 
     def _call(self, blank: Entry, fields: Record) -> list[Entry]:
@@ -76,22 +69,19 @@ class CopilotReader(TranscriptReader):
         call_id, tool = text_at(fields, "toolCallId"), TOOLS.get(name, "other")
         if tool == "edit" and not text_at(given, "path"):
             tool = "other"  # the files of a patch stand in its result
-        call, own = call_of(tool, given, "path"), is_own_tool(name, text_at(fields, "mcpServerName"))
-        self._calls.note(call_id, "own" if own else "command" if is_own_command(call.command) else tool)
-        return [] if own else [blank.called(name, call_id, call)]
+        server = text_at(fields, "mcpServerName")
+        return self.called(blank, name, call_id, call_of(tool, given, "path"), namespace=server, kind=tool)
 
     def _result(self, blank: Entry, fields: Record) -> list[Entry]:
         """Return a call's result, and before it the files that it edited if its arguments don't name them."""
         call_id = text_at(fields, "toolCallId")
-        what = self._calls.pop(call_id, "")
-        if what == "own":
-            return []
+        what = self._calls.get(call_id, "")
         text = text_at(map_at(fields, "result"), "content") or text_at(map_at(fields, "error"), "message")
         code = map_at(fields, "shellExecution").get("exitCode", 0)
         ended = _EXIT_CODE.search(text[-100:])
         failed = fields.get("success") is not True or code != 0 or (ended is not None and ended[1] != "0")
-        result = blank.result(call_id, "" if what == "command" else text, failed=failed)
+        result = self.ended(blank, call_id, text, failed=failed)
         edited = tuple(path for edit in maps_at(fields, "fileEdits") if (path := text_at(edit, "path")))
-        if not edited or what in {"edit", "write"}:
-            return [result]
-        return [blank.called("edit", "", Call("edit", paths=edited)), result]
+        if not edited or what in {"edit", "write", "own"}:
+            return result
+        return [blank.called("", Call("edit", edited)), *result]

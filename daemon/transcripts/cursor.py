@@ -9,25 +9,18 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
 
 from msgspec import Struct
 
-from ..core.errors import NewerVersion
-from ..core.storage import (
-    Database,
-    DatabaseError,
-    NewerDatabase,
-    close_database,
-    damage_raised,
-    may_pass,
-    open_database,
-    quarantine_database,
-    transaction,
-)
+from ..core.errors import StateError
+from ..core.record_file import RecordFile
+from ..core.storage import Database
 from ..core.system import System
 
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 NAME = "transcripts.db"
@@ -84,8 +77,7 @@ def digest_before(descriptor: int, size: int) -> str:
 
 
 class CursorStore:
-    """The cursors of one project. Each call opens the file and blocks. Raises `OperationalError` as SQLite
-    does, and `OSError`."""
+    """The cursors of one project. Each call opens the file and blocks. Raises `StateError`."""
 
     def __init__(self, folder: str, system: System) -> None:
         self._path = os.path.join(folder, NAME)
@@ -95,39 +87,17 @@ class CursorStore:
         """Return a transcript's cursor, None for none."""
         if not os.path.lexists(self._path):
             return None
-        try:
-            with self._opened() as database:
-                row = database.execute(
-                    "SELECT inode, size, digest, resume, lines FROM cursors WHERE path = ?", (_key(path),)
-                ).fetchone()
-        except DatabaseError as error:
-            self._quarantine(error)
-            return None
+        query = "SELECT inode, size, digest, resume, lines FROM cursors WHERE path = ?"
+        row = self._use(lambda database: database.execute(query, (_key(path),)).fetchone())
         return None if row is None else Cursor(*row)
 
     def put(self, path: str, cursor: Cursor) -> None:
         """Store a transcript's cursor."""
-        try:
-            self._put(path, cursor)
-        except DatabaseError as error:
-            self._quarantine(error)
-            self._put(path, cursor)
+        row = (_key(path), cursor.inode, cursor.size, cursor.digest, cursor.resume, cursor.lines)
 
-    def _quarantine(self, error: DatabaseError) -> None:
-        """Quarantine a damaged file. Raises the error if it is temporary, `NewerVersion` for a newer file."""
-        if isinstance(error, NewerDatabase):
-            raise NewerVersion(f"transcripts can't be read here: {self._path}: {error}") from error
-        if may_pass(error):
-            raise error
-        kept = quarantine_database(self._path, self._system)
-        log.warning("how far transcripts were read is lost (%s); the file is kept as %s", error, kept)
-
-    def _put(self, path: str, cursor: Cursor) -> None:
-        row = (cursor.inode, cursor.size, cursor.digest, cursor.resume, cursor.lines)
-        with self._opened() as database, transaction(database):
+        def write(database: Database) -> None:
             database.execute(
-                "INSERT OR REPLACE INTO cursors VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (_key(path), *row, self._system.time_ns()),
+                "INSERT OR REPLACE INTO cursors VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, self._system.time_ns())
             )
             database.execute(
                 "DELETE FROM cursors WHERE path IN"
@@ -135,14 +105,20 @@ class CursorStore:
                 (CURSORS_MAX,),
             )
 
-    @contextmanager
-    def _opened(self) -> Iterator[Database]:
-        database = open_database(self._path, SCHEMA, VERSION, self._system).database
+        self._use(write)
+
+    def _use(self, work: Callable[[Database], T]) -> T:
+        """Work in a transaction, again if the file was damaged and is empty now."""
+        file = RecordFile(self._path, SCHEMA, VERSION, self._system)
         try:
-            with damage_raised():
-                yield database
+            with suppress(StateError), file.writing() as database:
+                return work(database)
+            with file.writing() as database:
+                return work(database)
         finally:
-            close_database(database)
+            for warning in file.take_warnings():
+                log.warning("how far transcripts were read is lost: %s", warning)
+            file.close()
 
 
 def _key(path: str) -> str:

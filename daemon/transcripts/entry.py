@@ -6,17 +6,18 @@ Each host's format is a file of its own, whose reader is a `TranscriptReader`.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.vocabulary import words
-from .injections import is_own_command, is_own_tool, printed, said
+from .injections import is_own_command, is_own_tool, printed
+from .transcript_file import Line
 
-EntryKind = Literal["user", "agent", "thinking", "call", "result", "handback", "boundary"]
-Tool = Literal["edit", "write", "read", "run", "search", "agent", "other", ""]
+EntryKind = Literal["user", "agent", "call", "result", "handback", "boundary"]
+Tool = Literal["edit", "write", "read", "run", "agent", "other", ""]
 
 
 class Entry(Struct, frozen=True):
@@ -44,9 +45,6 @@ class Entry(Struct, frozen=True):
     tool: Tool = ""
     """The kind of tool of a call."""
 
-    name: str = ""
-    """The host's name for the tool of a call."""
-
     call_id: str = ""
     """Links a call and its result."""
 
@@ -66,10 +64,10 @@ class Entry(Struct, frozen=True):
         """Return a text of this record as an entry, nothing for an empty text."""
         return [replace(self, kind=kind, text=cut(text, TEXT_CHARACTERS))] if text.strip() else []
 
-    def called(self, name: str, call_id: str, call: Call) -> Entry:
+    def called(self, call_id: str, call: Call) -> Entry:
         """Return a call of this record as an entry."""
-        text, command = cut(said(call.text), TEXT_CHARACTERS), cut(call.command, TEXT_CHARACTERS)
-        found = replace(self, kind="call", text=text, tool=call.tool, name=name, call_id=call_id)
+        command = cut(call.command, TEXT_CHARACTERS)
+        found = replace(self, kind="call", text="", tool=call.tool, call_id=call_id)
         return replace(found, paths=call.paths, command=command)
 
     def result(self, call_id: str, output: str, *, failed: bool) -> Entry:
@@ -82,7 +80,6 @@ class Call(Struct, frozen=True):
     """The meaning of a tool's call, in an entry's terms."""
 
     tool: Tool = "other"
-    text: str = ""
     paths: tuple[str, ...] = ()
     command: str = ""
 
@@ -154,15 +151,6 @@ def cut(text: str, characters: int) -> str:
     return text[:half] + MARK + text[-half:]
 
 
-def joined(parts: list[str]) -> str:
-    """Join the blocks of a message: some hosts cut within a sentence, some between paragraphs."""
-    text = ""
-    for part in parts:
-        continues = not text or text[-1].isspace() or part[:1].isspace() or part[:1].islower()
-        text += part if continues or part[:1] in ".,;:)" else f"\n\n{part}"
-    return text
-
-
 _TOOL_NAMES: Mapping[Tool, str] = {
     "edit": "Edit MultiEdit NotebookEdit apply_patch edit str_replace_editor replace multiedit patch",
     "write": "Write create write_file write",
@@ -170,10 +158,6 @@ _TOOL_NAMES: Mapping[Tool, str] = {
     "run": (
         "Bash PowerShell bash powershell local_shell run_shell_command run shell shell_command "
         "exec_command container.exec unified_exec"
-    ),
-    "search": (
-        "Grep Glob LS LSP WebSearch grep_files list_dir web_search tool_search grep rg glob "
-        "grep_search search_file_content list_directory google_web_search list websearch search"
     ),
     "agent": "Agent Task spawn_agent task invoke_agent agent",
 }
@@ -186,44 +170,7 @@ _FILE_TOOLS = ("edit", "write", "read")
 def call_of(tool: Tool, given: Record, *path_fields: str) -> Call:
     """Return the meaning of a call by its tool and input; `path_fields` are those that may name its file."""
     path = text_at(given, *path_fields) if tool in _FILE_TOOLS else ""
-    task = text_at(given, "prompt") if tool == "agent" else ""
-    return Call(tool, task, (path,) if path else (), text_at(given, "command") if tool == "run" else "")
-
-
-def ended_call(
-    blank: Entry, name: str, call_id: str, call: Call, output: str, *, failed: bool
-) -> list[Entry]:
-    """Return a call and its result, nothing for one of our tools; our program's output isn't kept."""
-    if is_own_tool(name):
-        return []
-    output = "" if is_own_command(call.command) else output
-    return [blank.called(name, call_id, call), blank.result(call_id, output, failed=failed)]
-
-
-class TranscriptReader:
-    """Turns the lines of one transcript into entries, in order; by default lines of JSON."""
-
-    def __init__(self) -> None:
-        self.unknown = 0
-        """Records of unknown types, or without the fields of their type."""
-        self.owner = ""
-        """The agent of the conversation, if the host gave it an id, as for subagents."""
-        self.cwd = ""
-        """The folder in which the conversation began, or ""."""
-        self.session_id = ""
-
-    def read(self, line: int, data: bytes) -> list[Entry] | None:
-        """Return the entries that a line adds or completes; None for a line that isn't a record."""
-        record = record_of(data.removeprefix(b"\xef\xbb\xbf"))
-        return None if record is None else self.entries_of(line, record)
-
-    def entries_of(self, line: int, record: Record) -> list[Entry]:
-        """Return the entries that a record adds or completes."""
-        raise NotImplementedError
-
-    def finish(self) -> list[Entry]:
-        """Return the entries that were begun and not completed."""
-        return []
+    return Call(tool, (path,) if path else (), text_at(given, "command") if tool == "run" else "")
 
 
 K = TypeVar("K")
@@ -243,3 +190,64 @@ class Recent(dict[K, V]):
 
 RECENT_MAX = 65_536
 """Maximum number of keys."""
+
+
+class TranscriptReader:
+    """Turns the lines of one transcript into entries, in order; by default lines of JSON."""
+
+    source = ""
+    """The format's name in the provenance of experiences."""
+
+    def __init__(self) -> None:
+        self.owner = ""
+        """The agent of the conversation, if the host gave it an id, as for subagents."""
+        self.cwd = ""
+        """The folder in which the conversation began, or ""."""
+        self.session_id = ""
+        self._calls: Recent[str, str] = Recent()
+        """Running calls by id: `own`, `command` for one of our program, or what the host's reader noted."""
+
+    @staticmethod
+    def recognises(record: Record) -> bool:
+        """Whether a record is of this format."""
+        raise NotImplementedError
+
+    @staticmethod
+    def rewinds(lines: Iterable[Line]) -> Iterator[range]:
+        """Yield the numbers of the lines abandoned when a person went back to an earlier prompt."""
+        return iter(())
+
+    def read(self, line: int, data: bytes) -> list[Entry] | None:
+        """Return the entries that a line adds or completes; None for a line that isn't a record."""
+        record = record_of(data.removeprefix(b"\xef\xbb\xbf"))
+        return None if record is None else self.entries_of(line, record)
+
+    def entries_of(self, line: int, record: Record) -> list[Entry]:
+        """Return the entries that a record adds or completes."""
+        raise NotImplementedError
+
+    def finish(self) -> list[Entry]:
+        """Return the entries that were begun and not completed."""
+        return []
+
+    def called(
+        self, blank: Entry, name: str, call_id: str, call: Call, *, namespace: str = "", kind: str = ""
+    ) -> list[Entry]:
+        """Return a call, nothing for one of our tools; `kind` is noted for its result."""
+        own = is_own_tool(name, namespace)
+        self._calls.note(call_id, "own" if own else "command" if is_own_command(call.command) else kind)
+        return [] if own else [blank.called(call_id, call)]
+
+    def ended(self, blank: Entry, call_id: str, output: str, *, failed: bool) -> list[Entry]:
+        """Return the result of a call, nothing for one of our tools; our program's output isn't kept."""
+        kind = self._calls.pop(call_id, "")
+        output = "" if kind == "command" else output
+        return [] if kind == "own" else [blank.result(call_id, output, failed=failed)]
+
+    def ended_call(
+        self, blank: Entry, name: str, call_id: str, call: Call, output: str, *, failed: bool
+    ) -> list[Entry]:
+        """Return a call and its result, of a record that holds both."""
+        call_id = call_id or f"{blank.line}"
+        called = self.called(blank, name, call_id, call)
+        return [*called, *self.ended(blank, call_id, output, failed=failed)]

@@ -89,8 +89,7 @@ class Mined(Struct, frozen=True):
     """The result of one reading. `finished`: the agent had the last word. `owner` is the agent whose findings
     they are, if it has an id.
 
-    `skipped` are pairs of an unreadable line and the reason. They and `findings` may be cut: `skipped_lines`
-    and `findings_left_out` count the rest.
+    `skipped` are pairs of an unreadable line and the reason; `skipped_lines` counts those beyond them.
     """
 
     source: str
@@ -98,10 +97,8 @@ class Mined(Struct, frozen=True):
     cwd: str
     cursor: Cursor
     findings: tuple[MinedDecision, ...]
-    findings_left_out: int
     skipped: tuple[tuple[int, str], ...]
     skipped_lines: int
-    unknown_records: int
     finished: bool
     activity: tuple[Activity, ...] = ()
     """The files that its agents touched, as the host wrote them."""

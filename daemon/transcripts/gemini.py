@@ -17,7 +17,6 @@ from .entry import (
     Record,
     TranscriptReader,
     call_of,
-    ended_call,
     map_at,
     maps_at,
     parts_at,
@@ -29,24 +28,39 @@ from .transcript_file import Line
 
 _ENDED = frozenset({"success", "error", "cancelled"})
 _SPEAKERS: dict[str, EntryKind] = {"user": "user", "gemini": "agent"}
-_QUIET = frozenset({"info", "warning", "error"})
 _EXIT_CODE = re.compile(r"(?m)^Exit Code: -?[1-9]\d*$")
 _REPORT = re.compile(r"(?s)\A.{0,300}?^Result:\n", re.MULTILINE)
 """The lines before a subagent's report."""
 _SETUP = "<session_context>"
 
 
-def is_gemini(record: Record) -> bool:
-    """Whether a record belongs to a chat."""
-    return ("sessionId" in record and "projectHash" in record) or isinstance(record.get("$set"), dict)
-
-
 class GeminiReader(TranscriptReader):
     """Reads one chat. Each message and each of its calls counts once."""
+
+    source = "gemini"
 
     def __init__(self) -> None:
         super().__init__()
         self._seen: Recent[str, None] = Recent()
+
+    @staticmethod
+    def recognises(record: Record) -> bool:
+        """Whether a record belongs to a chat."""
+        return ("sessionId" in record and "projectHash" in record) or isinstance(record.get("$set"), dict)
+
+    @staticmethod
+    def rewinds(lines: Iterable[Line]) -> Iterator[range]:
+        """Yield the lines that rewinds abandoned: from the first of a message to the rewind to it."""
+        first: dict[str, int] = {}
+        start = 0
+        for line in lines:
+            start = start or line.number
+            if line.data is None or not (record := record_of(line.data)):
+                continue
+            if to := text_at(record, "$rewindTo"):
+                yield range(first.get(to, start), line.number)
+            elif message := text_at(record, "id"):
+                first.setdefault(message, line.number)
 
     def entries_of(self, line: int, record: Record) -> list[Entry]:
         """Return what a message adds to what was read of it before."""
@@ -55,26 +69,18 @@ class GeminiReader(TranscriptReader):
             self.owner = self.session_id if record.get("kind") == "subagent" else ""
         elif kind := _SPEAKERS.get(text_at(record, "type")):
             return self._message(kind, line, record)
-        else:
-            self.unknown += not (
-                "$set" in record or "$rewindTo" in record or text_at(record, "type") in _QUIET
-            )
         return []
 
     def _message(self, kind: EntryKind, line: int, record: Record) -> list[Entry]:
         message_id, at = text_at(record, "id"), text_at(record, "timestamp")
         blank = Entry(kind, line, at=at, agent_id=self.owner, session_id=self.session_id)
         entries: list[Entry] = []
-        for thought in maps_at(record, "thoughts"):
-            text = text_at(thought, "description")
-            if text and self._is_new(f"{message_id}\0{text}"):
-                entries += blank.message("thinking", text)
         text = "\n".join(part for part in parts_at(record, "content") if not part.startswith(_SETUP))
         if (text := said(text)) and self._is_new(message_id):
             entries += blank.message(kind, text)
         for call in maps_at(record, "toolCalls"):
             if text_at(call, "status") in _ENDED and self._is_new(text_at(call, "id")):
-                entries += _call(blank, call)
+                entries += self._call(blank, call)
         return entries
 
     def _is_new(self, key: str) -> bool:
@@ -82,31 +88,16 @@ class GeminiReader(TranscriptReader):
         self._seen.note(key, None)
         return not known
 
-
-def _call(blank: Entry, call: Record) -> list[Entry]:
-    """Return a call and its result, which share a record."""
-    name, tool = text_at(call, "name"), TOOLS.get(text_at(call, "name"), "other")
-    meant = call_of(tool, map_at(call, "args"), "file_path", "absolute_path")
-    text = "\n".join(
-        text_at(map_at(map_at(part, "functionResponse"), "response"), "output", "error")
-        for part in maps_at(call, "result")
-    )
-    failed = call.get("status") != "success" or (tool == "run" and bool(_EXIT_CODE.search(text)))
-    entries = ended_call(blank, name, text_at(call, "id"), meant, text, failed=failed)
-    if tool == "agent" and not failed:
-        return [entries[0], *blank.message("handback", said(_REPORT.sub("", text)))]
-    return entries
-
-
-def gemini_rewinds(lines: Iterable[Line]) -> Iterator[tuple[int, int]]:
-    """Yield the lines that rewinds abandoned: from the first of a message to the rewind to it."""
-    first: dict[str, int] = {}
-    start = 0
-    for line in lines:
-        start = start or line.number
-        if line.data is None or not (record := record_of(line.data)):
-            continue
-        if to := text_at(record, "$rewindTo"):
-            yield first.get(to, start), line.number
-        elif message := text_at(record, "id"):
-            first.setdefault(message, line.number)
+    def _call(self, blank: Entry, call: Record) -> list[Entry]:
+        """Return a call and its result, which share a record."""
+        name, tool = text_at(call, "name"), TOOLS.get(text_at(call, "name"), "other")
+        meant = call_of(tool, map_at(call, "args"), "file_path", "absolute_path")
+        text = "\n".join(
+            text_at(map_at(map_at(part, "functionResponse"), "response"), "output", "error")
+            for part in maps_at(call, "result")
+        )
+        failed = call.get("status") != "success" or (tool == "run" and bool(_EXIT_CODE.search(text)))
+        entries = self.ended_call(blank, name, text_at(call, "id"), meant, text, failed=failed)
+        if tool == "agent" and not failed:
+            return [*entries[:1], *blank.message("handback", said(_REPORT.sub("", text)))]
+        return entries

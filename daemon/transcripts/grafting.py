@@ -41,8 +41,6 @@ FRESH_NS = 10_000_000_000
 """Maximum age of a file that may still be written; an older one belongs to an interrupted agent."""
 TURN_BYTES = 4 * 1024 * 1024
 """Maximum bytes read at the end of a turn: a quarter of a second; more are read by the next graft."""
-BATCH = 100
-"""Maximum number of experiences written at once, so that other writers wait for at most one fsync."""
 _REPLY_BYTES = 64 * 1024 * 1024
 
 
@@ -131,7 +129,6 @@ class GraftService:
         mined = await self._mine_to_its_end(path, cursor, speaker)
         drafts = await self._work.in_builder(partial(_drafts, project, mined, path, agent_id, session_id))
         result = await self._keep(project, mined, drafts)
-        result.activity, result.cwd = mined.activity, mined.cwd
         if not speaker:
             await self._work.in_writer(partial(cursors.put, path, mined.cursor))
         if result.grafted:
@@ -144,39 +141,30 @@ class GraftService:
         skipped = [SkippedLine(reason, line) for line, reason in mined.skipped]
         if mined.skipped_lines:
             skipped.append(SkippedLine(f"{mined.skipped_lines:,} more lines could not be read"))
-        if mined.findings_left_out:
-            skipped.append(SkippedLine(f"{mined.findings_left_out:,} findings are too many for one reading"))
-        result = TranscriptResult(skipped=skipped)
-        for start in range(0, len(drafts), BATCH):
-            kept = await self._work.in_writer(partial(project.pool.graft, drafts[start : start + BATCH]))
-            lines = [finding.line for finding in mined.findings[start : start + BATCH]]
-            result.grafted += kept.grafted
-            result.duplicates += kept.duplicates
-            result.experience_ids += kept.ids
-            result.skipped += [SkippedLine(draft.reason, lines[draft.number]) for draft in kept.skipped]
-            result.warnings += [f"line {lines[number]}: {reason}" for number, reason in kept.warnings]
-        return result
+        kept = await self._work.in_writer(partial(project.pool.graft, drafts))
+        lines = [finding.line for finding in mined.findings]
+        return TranscriptResult(
+            kept.grafted,
+            kept.duplicates,
+            [*skipped, *(SkippedLine(draft.reason, lines[draft.number]) for draft in kept.skipped)],
+            list(kept.ids),
+            [f"line {lines[number]}: {reason}" for number, reason in kept.warnings],
+            mined.activity,
+            mined.cwd,
+        )
 
     async def _mine_to_its_end(self, path: str, cursor: Cursor | None, speaker: str | None) -> Mined:
         """Mine a transcript, again while its host seems to be writing it."""
         mined = await self._mine(path, cursor, speaker)
-        for _ in range(LAG_STEPS):
-            if mined.finished or not self._is_fresh(path):
-                break
-            await self._pause(LAG_STEP_S)
-            if self._has_grown(path, mined.cursor):
-                mined = await self._mine(path, cursor, speaker)
+        with suppress(OSError):
+            for _ in range(LAG_STEPS):
+                age_ns = self._system.time_ns() - self._system.stat(path).st_mtime_ns
+                if mined.finished or age_ns >= FRESH_NS:
+                    break
+                await self._pause(LAG_STEP_S)
+                if self._system.stat(path).st_size != mined.cursor.size:
+                    mined = await self._mine(path, cursor, speaker)
         return mined
-
-    def _is_fresh(self, path: str) -> bool:
-        with suppress(OSError):
-            return self._system.time_ns() - self._system.stat(path).st_mtime_ns < FRESH_NS
-        return False
-
-    def _has_grown(self, path: str, cursor: Cursor) -> bool:
-        with suppress(OSError):
-            return self._system.stat(path).st_size != cursor.size
-        return False
 
     async def _mine(self, path: str, cursor: Cursor | None, speaker: str | None) -> Mined:
         request = to_builtins({"path": path, "cursor": cursor, "speaker": speaker})

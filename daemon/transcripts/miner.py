@@ -21,8 +21,6 @@ from .cursor import Cursor
 from .extraction import Mined, extract
 from .transcripts import read
 
-FINDINGS_MAX = 2_000
-"""Maximum findings of a reading; a long day's work has a few dozen."""
 _NICENESS = 10
 """Increment of the process's niceness: nobody waits for the result."""
 
@@ -41,15 +39,13 @@ def mine(path: str, cursor: Cursor | None, speaker: str | None = None) -> Mined:
             )
         )
         return Mined(
-            reading.source,
+            reader.source,
             speaker or reader.owner,
             reader.cwd,
             reading.cursor,
-            tuple(findings[:FINDINGS_MAX]),
-            len(findings[FINDINGS_MAX:]),
+            tuple(findings),
             tuple(reading.skipped),
             reading.skipped_lines - len(reading.skipped),
-            reader.unknown,
             reading.is_finished,
             activity.activities,
         )

@@ -18,7 +18,6 @@ from .entry import (
     Record,
     TranscriptReader,
     call_of,
-    ended_call,
     map_at,
     maps_at,
     text_at,
@@ -26,20 +25,21 @@ from .entry import (
 from .injections import said
 
 
-def is_opencode(record: Record) -> bool:
-    """Whether a record is a message of OpenCode."""
-    return "sessionID" in map_at(record, "info") and isinstance(record.get("parts"), list)
-
-
 class OpenCodeReader(TranscriptReader):
     """Reads one session. Each line is a finished message."""
+
+    source = "opencode"
+
+    @staticmethod
+    def recognises(record: Record) -> bool:
+        """Whether a record is a message of OpenCode."""
+        return "sessionID" in map_at(record, "info") and isinstance(record.get("parts"), list)
 
     def entries_of(self, line: int, record: Record) -> list[Entry]:
         """Return the entries of a message."""
         info = map_at(record, "info")
         role, parent, session = text_at(info, "role"), text_at(record, "parent"), text_at(info, "sessionID")
         if role not in {"user", "assistant"}:
-            self.unknown += 1
             return []
         self.cwd = self.cwd or text_at(map_at(info, "path"), "cwd")
         self.owner = session if parent else ""
@@ -50,24 +50,21 @@ class OpenCodeReader(TranscriptReader):
             match text_at(part, "type"):
                 case "text" if not (part.get("synthetic") or part.get("ignored")):
                     entries += blank.message(kind, said(text_at(part, "text")))
-                case "reasoning":
-                    entries += blank.message("thinking", text_at(part, "text"))
                 case "tool":
-                    entries += _call(blank, part)
+                    entries += self._call(blank, part)
         return entries
 
-
-def _call(blank: Entry, part: Record) -> list[Entry]:
-    """Return a call and its result, which share a part."""
-    name, call_id, state = text_at(part, "tool"), text_at(part, "callID"), map_at(part, "state")
-    given, status = map_at(state, "input"), text_at(state, "status")
-    if status not in {"completed", "error"}:
-        return []
-    call = call_of(TOOLS.get(name, "other"), given, "filePath")
-    if patch := text_at(given, "patchText"):
-        call = replace(call, paths=codex_call("apply_patch", patch).paths)
-    failed = status == "error" or map_at(state, "metadata").get("exit") not in (0, None)
-    return ended_call(blank, name, call_id, call, text_at(state, "output", "error"), failed=failed)
+    def _call(self, blank: Entry, part: Record) -> list[Entry]:
+        """Return a call and its result, which share a part."""
+        name, call_id, state = text_at(part, "tool"), text_at(part, "callID"), map_at(part, "state")
+        given, status = map_at(state, "input"), text_at(state, "status")
+        if status not in {"completed", "error"}:
+            return []
+        call = call_of(TOOLS.get(name, "other"), given, "filePath")
+        if patch := text_at(given, "patchText"):
+            call = replace(call, paths=codex_call("apply_patch", patch).paths)
+        failed = status == "error" or map_at(state, "metadata").get("exit") not in (0, None)
+        return self.ended_call(blank, name, call_id, call, text_at(state, "output", "error"), failed=failed)
 
 
 def _time(info: Record) -> str:

@@ -19,13 +19,6 @@ class CheckResult(Struct, frozen=True):
     error: str = ""
 
 
-class TakenBack(Struct, frozen=True):
-    """An undo by git: of these paths, of everything since the last commit, or of a commit."""
-
-    paths: tuple[str, ...] = ()
-    commits: bool = False
-
-
 def is_check(command: str) -> bool:
     """Whether a command runs tests or a build."""
     return bool(re.search(_CHECK, without_heredocs(command)))
@@ -33,45 +26,23 @@ def is_check(command: str) -> bool:
 
 def changes_files(command: str) -> bool:
     """Whether a command changes files: in place, by redirection, by a package manager, by git."""
-    if re.search(_CHANGING, without_heredocs(command)):
-        return True
-    return "<<" in command and bool(
-        re.search(r"write_text|\bopen\([^)]*['\"][wa]|writeFile", command[:_MAX_COMMAND])
-    )
+    return re.search(_CHANGING, without_heredocs(command)) is not None
 
 
-def commits(command: str) -> bool:
-    """Whether a command commits."""
-    return bool(re.search(rf"{_GIT}commit\b", command[:_MAX_COMMAND]))
-
-
-def taken_back(command: str) -> TakenBack | None:
-    """Return the undo of a git command, None for none."""
+def taken_back(command: str) -> tuple[str, ...] | None:
+    """Return the paths whose changes a git command undoes, empty for all; None if it undoes nothing."""
     command = without_heredocs(command)
-    if re.search(rf"{_GIT}revert\b(?! --abort)", command):
-        return TakenBack(commits=True)
-    if match := re.search(rf"{_GIT}reset\s+--hard(?P<to>[^;&|\n]*)", command):
-        return TakenBack(commits=bool(re.search(r"[~^]|\b[0-9a-f]{7,40}\b", match["to"])))
-    if re.search(rf"{_GIT}restore\s+(?:--staged\s+)(?!.*--worktree)", command):
+    if re.search(_UNDOES_ALL, command):
+        return ()
+    if re.search(rf"{_GIT}restore\s+--staged\s+(?!.*--worktree)", command):
         return None
-    match = re.search(
-        rf"{_GIT}(?:checkout(?:\s+[\w./~^-]+)?\s+--"
-        rf"|checkout(?=\s+(?:[\w@./-]+/)?[\w@.-]+\.[a-z]\w{{0,5}}(?:\s|$|[;&|]))"
-        r"|restore(?:\s+-\S+)*)\s+(?P<paths>[^;&|\n]+)",
-        command,
-    )
+    match = re.search(_UNDOES, command)
     if not match:
-        if re.search(rf"{_GIT}checkout\s+\.(?:\s|$)", command):
-            return TakenBack()
-        return (
-            TakenBack()
-            if re.search(rf"{_GIT}stash(?:\s+(?:push|-u|--include\S*))*\s*(?:$|[;&|])", command)
-            else None
-        )
+        return None
     paths = tuple(
         path.strip("'\"") for path in match["paths"].split() if not path.startswith(("-", ">", "2>"))
     )
-    return TakenBack() if any(path in (".", "./", ":/") for path in paths) else TakenBack(paths)
+    return () if any(path in (".", "./", ":/") for path in paths) else paths
 
 
 def check_of(output: str, *, failed: bool) -> CheckResult:
@@ -121,6 +92,15 @@ def without_heredocs(command: str) -> str:
 
 
 _GIT = r"(?:^|[;&|(\n]|&&)\s*(?:sudo\s+)?git(?:\s+-[cC]\s+\S+|\s+--?[\w-]+(?:=\S+)?)*\s+"
+_UNDOES_ALL = (
+    rf"{_GIT}(?:revert\b(?! --abort)|reset\s+--hard|checkout\s+\.(?:\s|$)"
+    r"|stash(?:\s+(?:push|-u|--include\S*))*\s*(?:$|[;&|]))"
+)
+_UNDOES = (
+    rf"{_GIT}(?:checkout(?:\s+[\w./~^-]+)?\s+--"
+    r"|checkout(?=\s+(?:[\w@./-]+/)?[\w@.-]+\.[a-z]\w{0,5}(?:\s|$|[;&|]))"
+    r"|restore(?:\s+-\S+)*)\s+(?P<paths>[^;&|\n]+)"
+)
 _CHECK = (
     r"(?:^|[\s;&|(/])(?:pytest|py\.test|tox|nox|nosetests|jest|vitest|mocha|ava|karma|cypress|playwright"
     r"|rspec|minitest|phpunit|pest|ctest|gotestsum|ginkgo|busted|bats|shellcheck|mypy|pyright|tsc|vue-tsc"

@@ -19,7 +19,6 @@ from .entry import (
     Tool,
     TranscriptReader,
     cut,
-    ended_call,
     map_at,
     parts_at,
     text_at,
@@ -37,42 +36,37 @@ ROLES: dict[str, EntryKind] = {
     "tool": "result",
 }
 """The names of speakers, in records and in plain text. Others, such as `system`, are skipped."""
-_PASSED_OVER = frozenset({"system", "developer"})
-
-
-def is_plain(record: Record) -> bool:
-    """Whether a record is one of the plain format."""
-    role = text_at(record, "role")
-    return (
-        isinstance(role, str)
-        and (role in ROLES or role in _PASSED_OVER)
-        and (isinstance(record.get("content"), str | list) or isinstance(record.get("tool"), dict))
-    )
 
 
 class PlainReader(TranscriptReader):
     """Reads a transcript of JSON records, each independent of the others."""
+
+    source = "plain"
+
+    @staticmethod
+    def recognises(record: Record) -> bool:
+        """Whether a record is one of the plain format."""
+        is_known = text_at(record, "role") in {*ROLES, "system", "developer"}
+        return is_known and (
+            isinstance(record.get("content"), str | list) or isinstance(record.get("tool"), dict)
+        )
 
     def entries_of(self, line: int, record: Record) -> list[Entry]:
         """Return the entries of a record."""
         role = text_at(record, "role")
         kind = ROLES.get(role)
         if kind is None:
-            self.unknown += role not in _PASSED_OVER
             return []
         at, agent_id = text_at(record, "at", "timestamp"), text_at(record, "agent_id")
         blank = Entry(kind, line, at=at, agent_id=agent_id, session_id=text_at(record, "session_id"))
         content = "\n".join(parts_at(record, "content"))
-        return _call(blank, record, content) if kind == "result" else blank.message(kind, said(content))
-
-
-def _call(blank: Entry, record: Record, content: str) -> list[Entry]:
-    """Return a tool's call and its result, which share a record."""
-    fields, call_id = map_at(record, "tool"), f"{blank.line}"
-    name, command = text_at(fields, "name"), text_at(fields, "command")
-    tool: Tool = TOOLS.get(name.lower(), "run" if command else "other")
-    call = Call(tool, paths=texts_at(fields, "paths"), command=command)
-    return ended_call(blank, name, call_id, call, content, failed=fields.get("failed") is True)
+        if kind != "result":
+            return blank.message(kind, said(content))
+        fields = map_at(record, "tool")
+        name, command = text_at(fields, "name"), text_at(fields, "command")
+        tool: Tool = TOOLS.get(name.lower(), "run" if command else "other")
+        call, failed = Call(tool, texts_at(fields, "paths"), command), fields.get("failed") is True
+        return self.ended_call(blank, name, "", call, content, failed=failed)
 
 
 _SPEAKERS = "|".join(ROLES)
@@ -93,6 +87,8 @@ def is_plain_text(data: bytes) -> bool:
 class PlainTextReader(TranscriptReader):
     """Reads a plain text. A speaker's words last until the next speaker; fenced code holds no speakers."""
 
+    source = "plain"
+
     def __init__(self) -> None:
         super().__init__()
         self._style: tuple[re.Pattern[str], str] | None = None
@@ -110,7 +106,8 @@ class PlainTextReader(TranscriptReader):
             self._style = _style_of(text)
         found = None if self._fence else self._speaker(text)
         if found is None:
-            self._mind_fence(text)
+            if fence := _FENCE.match(text):  # it closes with the same marks
+                self._fence = "" if self._fence == fence[1] else self._fence or fence[1]
             self._add(text)
             return []
         entries = self.finish()
@@ -134,17 +131,6 @@ class PlainTextReader(TranscriptReader):
         pattern, mark = self._style
         found = pattern.fullmatch(text)
         return None if found is None or found.groupdict().get("mark", "") != mark else found
-
-    def _mind_fence(self, text: str) -> None:
-        """Track the beginning and end of fenced code: a fence closes with at least as many marks and no text
-        after them."""
-        found = _FENCE.match(text)
-        if found is None:
-            return
-        if not self._fence:
-            self._fence = found[1]
-        elif found[1].startswith(self._fence) and not text.strip().strip(found[1][0]):
-            self._fence = ""
 
     def _add(self, text: str) -> None:
         if self._size < _KEPT_CHARACTERS and (text or self._parts):

@@ -6,7 +6,7 @@ A heading or a label gives the meaning of the sentences below it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Literal, get_args
 
 from msgspec import Struct
@@ -37,10 +37,6 @@ class Sentence(Struct, frozen=True):
     place: int = 0
     listed: bool = False
     """Whether it is in a list item."""
-    nested: bool = False
-    """Whether it is in a nested list item."""
-    labelled: bool = False
-    """Whether its own block begins with its section's label: `Root cause: …`."""
 
     def meets(self, *cues: str) -> bool:
         """Whether it holds any of some cues of its language."""
@@ -60,82 +56,51 @@ def blocks_of(text: str) -> Iterator[list[Sentence]]:
     number, cues = 0, cues_for(text)
     if len(text) > MAX_TEXT:
         text = f"{text[: MAX_TEXT // 2]}\n\n{text[-MAX_TEXT // 2 :]}"
-    for sentences in _Blocks(cues).of(text.splitlines()):
-        number += len(sentences)
-        if number > MAX_SENTENCES:
-            return
-        yield sentences
+    section: Section = ""
+    lines: list[str] = []
+    listed = fenced = False
+    for line in (*text.splitlines(), ""):
+        fence = re.match(r"\s{0,12}(?:```|~~~)(?!.*```)", line)
+        fenced = fenced != bool(fence)
+        item = None if fenced or fence else re.match(_ITEM, line)
+        heading = "" if fenced or fence else _heading(line)
+        is_text = not (fenced or fence or heading) and bool(line.strip()) and not re.match(_SKIPPED, line)
+        if (item or not is_text) and lines:
+            sentences = _sentences(" ".join(lines), cues, section, listed=listed)
+            number += len(sentences)
+            if number > MAX_SENTENCES:
+                return
+            yield sentences
+            lines = []
+        if heading:
+            section, listed = heading_section(heading), False
+        elif item:
+            lines, listed = [line[item.end() :]], True
+        elif is_text:
+            listed = listed and (bool(lines) or line.startswith("  "))
+            lines.append(line.strip())
 
 
-class _Blocks:
-    """The state of parsing lines: the section, and the paragraph or list item that was begun."""
-
-    def __init__(self, cues: Cues) -> None:
-        self._cues = cues
-        self._section: Section = ""
-        self._level = self._indent = 0
-        self._title = ""
-        """A heading within a section of decisions, the subject of the block below it."""
-        self._lines: list[str] = []
-        self._listed = self._nested = False
-
-    def of(self, lines: Sequence[str]) -> Iterator[list[Sentence]]:
-        """Yield the sentences of the blocks of a text's lines."""
-        fenced = False
-        for line in (*lines, ""):
-            fence = re.match(r"\s{0,12}(?:```|~~~)(?!.*```)", line)
-            fenced = fenced != bool(fence)
-            item = None if fenced or fence else re.match(_ITEM, line)
-            heading, level = ("", 0) if fenced or fence else _heading(line)
-            is_text = not (fenced or fence or heading) and bool(line.strip()) and not re.match(_SKIPPED, line)
-            if (item or not is_text) and self._lines:
-                yield self._sentences()
-                self._lines, self._title = [], ""
-            if heading:
-                self._enter(heading, level)
-            elif item:
-                indent = len(line) - len(line.lstrip())
-                self._indent = self._indent if self._listed else indent
-                self._lines, self._listed = [line[item.end() :]], True
-                self._nested = indent > self._indent + 1
-            elif is_text:
-                if self._listed and not self._lines and not line.startswith("  "):
-                    self._listed = self._nested = False
-                self._lines.append(line.strip())
-
-    def _enter(self, heading: str, level: int) -> None:
-        """Enter a heading; one without a known meaning ends a section of its own level or deeper."""
-        section = heading_section(heading)
-        is_below = not section and bool(self._section) and level > self._level
-        if not is_below:
-            self._section, self._level = section, level
-        is_subject = is_below and self._section == "decision"
-        self._title = re.sub(r"^\W*\d+[.)]\s*", "", heading) if is_subject else ""
-        self._listed = False
-
-    def _sentences(self) -> list[Sentence]:
-        """Return the sentences of the block that ends; a label without a known meaning is their subject."""
-        text = plain(f"{self._title}: {' '.join(self._lines)}" if self._title else " ".join(self._lines))
-        label = re.match(_LABEL, text)
-        labelled = heading_section(label[1]) if label else ""
-        if label and labelled:
-            text = text[label.end()].upper() + text[label.end() + 1 :]
-        form, section, listed = blanked(text), labelled or self._section, self._listed or bool(self._title)
-        shared = (listed, self._nested, bool(labelled))
-        return [
-            Sentence(text[start:end], form[start:end], self._cues, section, place, *shared)
-            for place, (start, end) in enumerate(_spans(form))
-        ]
+def _sentences(block: str, cues: Cues, section: Section, *, listed: bool) -> list[Sentence]:
+    """Return the sentences of a block; a label without a known meaning is their subject."""
+    text = plain(block)
+    label = re.match(_LABEL, text)
+    labelled = heading_section(label[1]) if label else ""
+    if label and labelled:
+        text = text[label.end()].upper() + text[label.end() + 1 :]
+    form = blanked(text)
+    return [
+        Sentence(text[start:end], form[start:end], cues, labelled or section, place, listed)
+        for place, (start, end) in enumerate(_spans(form))
+    ]
 
 
-def _heading(line: str) -> tuple[str, int]:
-    """Return a heading's text and level; a line in bold is level 7, a short known one with a colon 8."""
-    if match := re.match(r" {0,3}(#{1,6})\s+(\S.{0,200})", line):
-        return match[2].strip("# *_:"), len(match[1])
-    if match := re.match(r"\s{0,3}(?:\*\*|__)([^*_]{2,100}?)(?:\*\*|__)\s*[:\uff1a]?\s*$", line):
-        return match[1].strip(" :\uff1a"), 7
-    match = re.match(r"([^\W\d_][^.:!?`]{2,50})\s?[:\uff1a]\s*$", line)
-    return (match[1], 8) if match and heading_section(match[1]) else ("", 0)
+def _heading(line: str) -> str:
+    """Return the text of a heading, or of a line in bold."""
+    if match := re.match(r" {0,3}#{1,6}\s+(\S.{0,200})", line):
+        return match[1].strip("# *_:")
+    match = re.match(r"\s{0,3}(?:\*\*|__)([^*_]{2,100}?)(?:\*\*|__)\s*[:\uff1a]?\s*$", line)
+    return match[1].strip(" :\uff1a") if match else ""
 
 
 def heading_section(heading: str) -> Section:

@@ -7,13 +7,13 @@ it is, and whether it is any, when the events around it are known.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from msgspec import Struct
 
 from ..core.vocabulary import words
-from .cues import Cues, compiled, cues_for
+from .cues import Cues, cues_for
 from .sentences import Sentence, Voice, blocks_of
 
 Kind = Literal["choice", "cause", "attempt", "standing"]
@@ -42,10 +42,8 @@ class Statement(Struct, frozen=True):
 
 def statements_in(text: str, voice: Voice) -> Iterator[Statement]:
     """Yield what the sentences of a text may state, in order; of a user the standing decisions."""
-    first, announced = 0, list[Sentence]()
-    for paragraph in blocks_of(text):
-        block = [*announced, *paragraph]
-        announced = block if all(map(_announces, block)) else []
+    first = 0
+    for block in blocks_of(text):
         for at, sentence in enumerate(block):
             if can_state(sentence):
                 reading = _Reading(block, at, first)
@@ -55,9 +53,9 @@ def statements_in(text: str, voice: Voice) -> Iterator[Statement]:
 
 
 def complains(text: str) -> bool:
-    """Whether a user reports a fault or asks for its repair; complaints about prose and style don't count."""
+    """Whether a user reports a fault or asks for its repair."""
     cues, form = cues_for(text), text.lower()
-    return cues.meets("complains", form) and not cues.meets("of_style", form)
+    return cues.meets("complains", form)
 
 
 def can_state(sentence: Sentence) -> bool:
@@ -100,12 +98,9 @@ class _Reading(Struct, frozen=True):
 
 
 def _standing(reading: _Reading) -> Iterator[Statement | None]:
-    """Yield a user's standing decision: not a plan, a doubt, a condition, or one of somebody else."""
-    sentence, meets = reading.sentence, reading.sentence.cues.meets
-    if match := sentence.cues.pattern("rules").search(sentence.form):
-        before, upto = sentence.form[: match.start()], sentence.form[: match.end()]
-        if not (sentence.meets("to_do", "unsure") or meets("supposed", upto) or meets("others", before)):
-            yield _stated(reading, "standing", frozenset())
+    """Yield a user's standing decision: not a plan or a doubt."""
+    if reading.sentence.meets("rules") and not reading.sentence.meets("to_do", "unsure"):
+        yield _stated(reading, "standing", frozenset())
 
 
 def _statements(reading: _Reading, voice: Voice) -> Iterator[Statement | None]:
@@ -116,7 +111,6 @@ def _statements(reading: _Reading, voice: Voice) -> Iterator[Statement | None]:
     features = word_features(reading, voice)
     chose = "chose" in features
     given_up = features & {"gave_up", "abandons", "undone", "in tried"}
-    given_up |= features & {"removes"} if features & {"judges", "judges after"} else set()
     chooses = chose or {"acts", "contrast"} <= features
     is_left = given_up or "abandons after" in features
     explains = (
@@ -124,8 +118,6 @@ def _statements(reading: _Reading, voice: Voice) -> Iterator[Statement | None]:
     )
     if explains and not is_left and ("cause" in features or not chooses):
         yield _stated(reading, "cause", features)
-    if sentence.section in ("fault", "why"):
-        return
     if given_up or (not chooses and {"judges", "reason" if voice == "report" else "links"} <= features):
         yield _stated(reading, "attempt", features)
     if features & _OF_CHOICE and (chose or not is_left):
@@ -144,12 +136,11 @@ def word_features(reading: _Reading, voice: Voice) -> frozenset[str]:
     found = {cue for cue in _IN_SENTENCE if sentence.meets(cue)}
     found |= {cue for cue in _BEFORE_REASON if sentence.cues.meets(cue, head)}
     found |= {f"{cue} after" for cue in _AFTER if after is not None and after.meets(cue)}
-    follows = reading.before is not None and sentence.meets("therefore") and sentence.form[:3] != "so "
     more = {
         voice: True,
         f"in {sentence.section}": bool(sentence.section) and sentence.place == 0,
         "after found": any(map(_announces, reading.block[max(reading.at - 1, 0) : reading.at + 2])),
-        "reason": follows or sentence.meets("reason", "leading_reason"),
+        "reason": sentence.meets("reason", "leading_reason"),
         "listed": sentence.listed,
         "clause": re.search(r"(?:;| \u2014| \u2013|\uff1b) (?=\S+ \S+ \S+)", sentence.form) is not None,
         "short": len(sentence.form.encode("utf-8", "replace")) < _SHORT_BYTES,
@@ -174,15 +165,14 @@ def _announces(sentence: Sentence) -> bool:
 
 def _reason_start(sentence: Sentence) -> int:
     """Return the offset of a sentence's reason, its length if it gives none."""
-    match = _reason_in(sentence.form, sentence.cues, 0)
+    match = _reason_in(sentence.form, sentence.cues)
     return match.start() if match else len(sentence.form)
 
 
-def _reason_in(form: str, cues: Cues, start: int) -> re.Match[str] | None:
-    """Return the words before a reason, at or after `start`."""
-    start = max(start, 12 if form.isascii() else 5)
-    found = (match for match in cues.pattern("reason").finditer(form) if match.start() >= start)
-    match = next(found, None)
+def _reason_in(form: str, cues: Cues) -> re.Match[str] | None:
+    """Return the words before a reason."""
+    start = 12 if form.isascii() else 5
+    match = next((match for match in cues.pattern("reason").finditer(form) if match.start() >= start), None)
     return match if match and len(form) - match.end() > 3 else None
 
 
@@ -192,85 +182,48 @@ def _stated(reading: _Reading, kind: Kind, features: frozenset[str]) -> Statemen
     None if it speaks of `it` without an antecedent.
     """
     sentence, before, after = reading.sentence, reading.before, reading.after
-    text, rationale, used = _split(reading, kind)
+    (text, rationale), used = _split(sentence, kind), set[int]()
     weak_attempt = kind == "attempt" and not features & {"gave_up", "in tried"}
     is_weak = weak_attempt and not rationale and before is not None and "abandons" in features
-    if -1 not in used and (is_weak or _is_bare(sentence)):
+    if is_weak or _is_bare(sentence):
         if before is None:
             return None
-        text, used = f"{before.text} {text}", {*used, -1}
-    if not rationale and after is not None and (weak_attempt or _explains(after, sentence, kind)):
+        text, used = f"{before.text} {text}", {-1}
+    if not rationale and after is not None and (weak_attempt or _explains(after, kind)):
         rationale, used = after.text, {*used, 1}
     if kind == "cause" and "in cause" in features and "cause" not in features:
         text = f"Root cause: {text}"
-    if kind == "attempt" and "in tried" in features and sentence.labelled:
-        text = f"Rejected: {text}"
-    source = (
-        reading.block
-        if sentence.listed
-        else [reading.block[reading.at + step] for step in sorted({0, *used})]
-    )
     return Statement(
         kind,
         cut_short(_trimmed(text)),
         cut_short(_trimmed(rationale)),
         features,
-        cut_short(" ".join(each.text for each in source)),
+        cut_short(" ".join(reading.block[reading.at + step].text for step in sorted({0, *used}))),
         frozenset(reading.first + reading.at + step for step in {0, *used}),
     )
 
 
-_PHRASES: Mapping[Kind, tuple[str, ...]] = {
-    "choice": ("chose", "acts", "now"), "attempt": ("gave_up", "abandons"), "standing": ("rules",),
-}  # fmt: skip
-"""The cues of the decision itself, which its reason follows."""
-
-
-def _split(reading: _Reading, kind: Kind) -> tuple[str, str, set[int]]:
-    """Return a sentence without its reason, the reason, and the neighbours used: -1 is the one before.
-
-    A cause keeps all that it says. After the phrase of a choice a colon begins a reason.
-    """
-    sentence, before = reading.sentence, reading.before
-    text, form, cues = sentence.text, sentence.form, sentence.cues
-    if before and (match := cues.pattern("therefore").match(form)):
-        if kind == "cause":
-            return f"{before.text} {text}", "", {-1}
-        return text[match.end() :], before.text, {-1}
-    if match := cues.pattern("call_out").match(form):
-        text, form = text[match.end() :], form[match.end() :]
-    if kind == "cause":
-        return text, "", set()
-    if kind == "choice" and (match := cues.pattern("leading_reason").match(form)):
-        reason, done = ("reason", "decision") if match.groupdict()["reason"] else ("cause", "done")
-        return text[match.start(done) :], text[match.start(reason) : match.end(reason)], set()
-    phrases = (cues.pattern(name).search(form) for name in _PHRASES[kind])
-    end = next((match.end() for match in phrases if match), 0)
-    cut = _reason_in(form, cues, end)
-    if cut is None and kind == "choice" and end:
-        cut = compiled(_EXPLANATION).search(form, end)
-    return (text[: cut.start()], text[cut.end() :], set()) if cut else (text, "", set())
-
-
-_EXPLANATION = r"(?<=\w)\s?(?:: |\uff1a| \u2014 | - )(?=\S+\s?\S)"
+def _split(sentence: Sentence, kind: Kind) -> tuple[str, str]:
+    """Return a sentence without its reason, and the reason. A cause keeps all that it says."""
+    cut = None if kind == "cause" else _reason_in(sentence.form, sentence.cues)
+    return (sentence.text[: cut.start()], sentence.text[cut.end() :]) if cut else (sentence.text, "")
 
 
 def _is_bare(sentence: Sentence) -> bool:
     """Whether a sentence refers to something that another sentence names."""
-    form = sentence.cues.pattern("call_out").sub("", sentence.form)
-    match = sentence.cues.pattern("bare_object").search(form)
-    return sentence.cues.meets("bare", form) or (match is not None and match.start() < 6 and "`" not in form)
+    match = sentence.cues.pattern("bare_object").search(sentence.form)
+    is_object = match is not None and match.start() < 6 and "`" not in sentence.form
+    return sentence.meets("bare") or is_object
 
 
-def _explains(after: Sentence, sentence: Sentence, kind: Kind) -> bool:
+def _explains(after: Sentence, kind: Kind) -> bool:
     """Whether the next sentence gives the reason, the rejected alternative, or a cause's consequence."""
     if after.asks or _announces(after) or after.meets("routine"):
         return False
     if kind == "cause":
         goes_on = after.meets("symptom") or after.form.startswith("so ")
         return goes_on and not after.meets("unsure", "to_do", "acts", "abandons", "checks", "now")
-    listed = sentence.listed and sentence.section in ("decision", "tried")
-    return listed or after.meets("goes_on", "alternative")
+    return after.meets("goes_on", "alternative")
 
 
 def cut_short(text: str) -> str:

@@ -14,7 +14,7 @@ from ..core.errors import ConfigError, FovealError, StateError
 from ..core.system import System
 from ..core.work import SharedWork, Work
 from ..memory.pool import Pool
-from ..memory.pool_filters import Retention
+from ..memory.pool_filters import Criteria
 from ..privacy.trust import (
     FILE_BYTES,
     NOTHING_TRUSTED,
@@ -239,7 +239,9 @@ class OpenProjects:
                 root=root,
                 shared=config.experience.path,
                 trusted=may_share,
-                retention=Retention(self._config.experience.max_age_days, self._config.experience.max_count),
+                retention=Criteria(
+                    self._config.experience.max_age_days or None, self._config.experience.max_count or None
+                ),
             )
         )
         project = Project(root, folder, loaded, pool, self._system)

@@ -4,52 +4,32 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping
 
-from .claude_format import hook_output, read_event
-from .events import Event
-from .fields import Fields
+from . import host
 from .hook_answer import OutputLimit
-from .host import (
-    END_S,
-    NAME,
-    START_S,
-    HookEvent,
-    Hooks,
-    Host,
-    Level,
-    McpConfig,
-    NativeRules,
-    SettingsHooks,
-    SettingsPath,
-    SettingsPlace,
-    Switch,
-    all_off,
-    in_background,
-    with_timeout,
-)
+from .hook_format import CLAUDE_KINDS
 from .mcp_format import SHELL_VARIABLES, McpPlace, VariableSyntax, read_server
 
-HOST = "claude-code"
 TITLE = "Claude Code"
+FOLDER = host.SettingsFolder(".claude", "CLAUDE_CONFIG_DIR")
 
 LIMIT = OutputLimit(9_500)
 """Maximum text for the model: the host takes 10,000 characters; of a longer text the model gets the first
 2,000 and a path."""
 
 EVENTS = (
-    HookEvent("SessionStart", START_S, "startup|resume|clear|compact|fork"),
-    HookEvent("UserPromptSubmit"),
-    HookEvent("PreToolUse", matcher="Agent|Task|SubagentHandback"),
-    HookEvent("PostToolUse", None, "Write|Edit|NotebookEdit", in_background=True),
-    HookEvent("SubagentStart"),
+    host.HookEvent("SessionStart", host.START_S, "startup|resume|clear|compact|fork"),
+    host.HookEvent("UserPromptSubmit"),
+    host.HookEvent("PreToolUse", matcher="Agent|Task|SubagentHandback"),
+    host.HookEvent("PostToolUse", None, "Write|Edit|NotebookEdit", in_background=True),
+    host.HookEvent("SubagentStart"),
     # Not in the background: hosts kill those hooks when they end, so that the ends of work would be lost.
-    HookEvent("SubagentStop"),
-    HookEvent("PreCompact"),
-    HookEvent("Stop"),
-    HookEvent(
-        "SessionEnd", END_S
+    host.HookEvent("SubagentStop"),
+    host.HookEvent("PreCompact"),
+    host.HookEvent("Stop"),
+    host.HookEvent(
+        "SessionEnd", host.END_S
     ),  # without a timeout all hooks share 1.5 s; then its user reads of a failure
 )
 
@@ -60,67 +40,44 @@ MANAGED = (
 """The settings of an administrator."""
 
 
-def _read(fields: Fields, name: str, cwd: str) -> Event | None:
-    return read_event(HOST, fields, name, cwd)
-
-
-def _handler(event: HookEvent, command: Sequence[str]) -> dict[str, Any]:
-    handler = {"type": "command", "command": command[0], "args": list(command[1:])}
-    return with_timeout(in_background(handler, event), "timeout", event.timeout_s)
-
-
 def _version(variables: Mapping[str, str]) -> str:
     """Return the version in AI_AGENT, such as claude-code_2-1-330_harness."""
     found = re.match(r"claude-code_(\d+(?:-\d+)+)_", variables.get("AI_AGENT", ""))
     return found[1].replace("-", ".") if found else ""
 
 
-def _folder(level: Level, place: SettingsPlace) -> str:
+def _servers(level: host.Level, place: host.SettingsPlace) -> host.SettingsPath:
     if level == "project":
-        return os.path.join(place.root, ".claude")
-    return place.folder("CLAUDE_CONFIG_DIR", ".claude")
+        return host.SettingsPath(os.path.join(place.root, ".mcp.json"), 0)
+    beside = FOLDER.at(level, place) if place.environ.get("CLAUDE_CONFIG_DIR") else place.home
+    return host.SettingsPath(os.path.join(beside, ".claude.json"), 0)
 
 
-def _settings(level: Level, place: SettingsPlace) -> SettingsPath:
-    return SettingsPath(os.path.join(_folder(level, place), "settings.json"))
-
-
-def _servers(level: Level, place: SettingsPlace) -> SettingsPath:
-    if level == "project":
-        return SettingsPath(os.path.join(place.root, ".mcp.json"), 0)
-    beside = _folder(level, place) if place.environ.get("CLAUDE_CONFIG_DIR") else place.home
-    return SettingsPath(os.path.join(beside, ".claude.json"), 0)
-
-
-def _plugin_folder(level: Level, place: SettingsPlace) -> str:
-    # A folder with a plugin.json among the skills is loaded as a plugin in place.
-    return os.path.join(_folder(level, place), "skills", NAME)
-
-
-def _switches(level: Level, place: SettingsPlace) -> Iterator[Switch]:
-    yield all_off(TITLE, os.path.join(_folder("user", place), "settings.json"))
+def _switches(level: host.Level, place: host.SettingsPlace) -> Iterator[host.Switch]:
+    yield host.switch_all_off(TITLE, os.path.join(FOLDER.at("user", place), "settings.json"))
     if level == "project":
         for name in ("settings.json", "settings.local.json"):
-            yield all_off(TITLE, os.path.join(_folder(level, place), name))
+            yield host.switch_all_off(TITLE, os.path.join(FOLDER.at(level, place), name))
     for path in MANAGED:
-        yield all_off(TITLE, path, managed=True)
+        yield host.switch_all_off(TITLE, path, managed=True)
     for path in MANAGED:
         text = f"only hooks of your organisation run: allowManagedHooksOnly in {path}"
-        yield Switch(path, ("allowManagedHooksOnly",), True, text, "ask who manages it", managed=True)
+        yield host.Switch(path, ("allowManagedHooksOnly",), True, text, "ask who manages it", managed=True)
 
 
-CLAUDE_CODE = Host(
-    HOST,
+CLAUDE_CODE = host.Host(
+    "claude-code",
     TITLE,
-    Hooks(
-        _read,
-        hook_output,
-        dict.fromkeys(("SessionStart", "UserPromptSubmit", "SubagentStart"), LIMIT),
-        EVENTS,
-        SettingsHooks(_settings, _handler),
+    host.Hooks(
+        host="claude-code",
+        kinds=CLAUDE_KINDS,
+        limits=dict.fromkeys(("SessionStart", "UserPromptSubmit", "SubagentStart"), LIMIT),
+        default_agent="general-purpose",
+        events=EVENTS,
+        settings=host.SettingsHooks(FOLDER.file("settings.json"), as_words=True),
         project_variable="CLAUDE_PROJECT_DIR",
     ),
-    McpConfig(
+    host.McpConfig(
         (
             McpPlace("local", ".claude.json", ("projects", "", "mcpServers")),
             McpPlace("project", ".mcp.json", ("mcpServers",)),
@@ -132,7 +89,7 @@ CLAUDE_CODE = Host(
         path=_servers,
         project_variable="CLAUDE_PROJECT_DIR",
     ),
-    NativeRules(
+    native_rules=host.NativeRules(
         # Files in subfolders are read when a file there is touched, so they are native rules too.
         re.compile(
             r"(?:^|/)(?:CLAUDE\.md|CLAUDE\.local\.md|\.claude/CLAUDE\.md)$|(?:^|/)\.claude/(?:rules|skills)/"
@@ -145,7 +102,8 @@ CLAUDE_CODE = Host(
     aliases=("claude",),
     program="claude",
     version=_version,
-    plugin_folder=_plugin_folder,
+    # A folder with a plugin.json among the skills is loaded as a plugin in place.
+    plugin_folder=lambda level, place: os.path.join(FOLDER.at(level, place), "skills", host.NAME),
     switches=_switches,
     next_step="sessions that start from now on use it; a project's own files wait for its trust dialog",
 )

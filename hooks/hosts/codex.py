@@ -12,32 +12,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from .claude_format import hook_output, origin_of, read_event
-from .events import Event, FileEdited, SubagentAnnounced
-from .fields import Fields
+from . import host
 from .hook_answer import OutputLimit
-from .host import (
-    START_S,
-    HookEvent,
-    HookReview,
-    Hooks,
-    Host,
-    Level,
-    McpConfig,
-    NativeRules,
-    Obstacle,
-    RegisteredHook,
-    SettingsHooks,
-    SettingsPath,
-    SettingsPlace,
-    Switch,
-    command_line,
-    in_background,
-    with_timeout,
-)
-from .mcp_format import McpPlace, ServerDefinition, ServerSettings, read_program, remote_server
+from .hook_format import CLAUDE_KINDS
+from .mcp_format import ServerDefinition, ServerSettings, places, read_program, remote_server
 
-HOST = "codex"
+FOLDER = host.SettingsFolder(".codex", "CODEX_HOME")
 
 LIMIT = OutputLimit(characters=8_000, tokens=2_200)
 """Maximum text for the model: the host takes about 2,500 tokens; of a longer text the model gets head and
@@ -46,66 +26,22 @@ tail."""
 TIMEOUT_MAX_S = 120.0
 """Maximum seconds of a start timeout in a server's own settings."""
 
-PATCHING_TOOLS = frozenset(("apply_patch", "Edit", "Write"))
-STARTING_TOOLS = frozenset(("collaborationspawn_agent", "spawn_agent", "Agent"))
-PATHS_MAX = 100
-
-_PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)\s*$", re.MULTILINE)
-
 EVENTS = (
-    HookEvent("SessionStart", START_S),
-    HookEvent("UserPromptSubmit"),
-    HookEvent("PreToolUse", matcher="Agent|spawn_agent|collaborationspawn_agent"),
-    HookEvent("PostToolUse", matcher="apply_patch", in_background=True),
-    HookEvent("SubagentStart"),
+    host.HookEvent("SessionStart", host.START_S),
+    host.HookEvent("UserPromptSubmit"),
+    host.HookEvent("PreToolUse", matcher="Agent|spawn_agent|collaborationspawn_agent"),
+    host.HookEvent("PostToolUse", matcher="apply_patch", in_background=True),
+    host.HookEvent("SubagentStart"),
     # Not in the background: hosts kill those hooks when they end, so that the ends of work would be lost.
-    HookEvent("SubagentStop"),
-    HookEvent("PreCompact"),
-    HookEvent("Stop"),
-    HookEvent("SessionEnd", 3),  # the maximum; 1 s by itself
+    host.HookEvent("SubagentStop"),
+    host.HookEvent("PreCompact"),
+    host.HookEvent("Stop"),
+    host.HookEvent("SessionEnd", 3),  # the maximum; 1 s by itself
 )
 
 
-def _read(fields: Fields, name: str, cwd: str) -> Event | None:
-    tool, given = fields.text("tool_name"), fields.part("tool_input")
-    origin = origin_of(HOST, fields, cwd, moment=fields.text("tool_use_id"))
-    if name == "PostToolUse" and tool in PATCHING_TOOLS:
-        paths = () if _is_refused(fields.text("tool_response")) else patched_paths(given)
-        return FileEdited(origin, paths) if paths else None
-    if name == "PreToolUse" and tool in STARTING_TOOLS:
-        task = given.text("message", "prompt", "task")
-        return SubagentAnnounced(origin, given.text("agent_type", "subagent_type"), task)
-    return None if name in {"PreToolUse", "PostToolUse"} else read_event(HOST, fields, name, cwd)
-
-
-def _is_refused(response: str) -> bool:
-    """Whether a patch was refused; of an applied one the output begins with `Success`, below its header."""
-    return bool(response) and not re.search(r"(?m)(?:^|\")(?:Success|Done)\b", response)
-
-
-def patched_paths(given: Fields) -> tuple[str, ...]:
-    """Return the files that a patch names, without duplicates; the patch is one of the call's texts."""
-    found = [path for text in given.strings() for path in _PATCHED.findall(text)]
-    named = given.text("file_path")
-    return tuple(dict.fromkeys([*found, *([named] if named else [])]))[:PATHS_MAX]
-
-
-def _handler(event: HookEvent, command: Sequence[str]) -> dict[str, Any]:
-    handler = {"type": "command", "command": command_line(command)}
-    return with_timeout(in_background(handler, event), "timeout", event.timeout_s)
-
-
-def _in_folder(name: str, level: Level, place: SettingsPlace) -> SettingsPath:
-    own = os.path.join(place.root, ".codex") if level == "project" else _home(place)
-    return SettingsPath(os.path.join(own, name))
-
-
-def _home(place: SettingsPlace) -> str:
-    return place.folder("CODEX_HOME", ".codex")
-
-
-def _config(place: SettingsPlace) -> str:
-    return os.path.join(_home(place), "config.toml")
+def _config(place: host.SettingsPlace) -> str:
+    return os.path.join(FOLDER.at("user", place), "config.toml")
 
 
 def _read_server(fields: ServerDefinition) -> ServerSettings:
@@ -129,20 +65,20 @@ def _read_server(fields: ServerDefinition) -> ServerSettings:
     )
 
 
-def _switches(level: Level, place: SettingsPlace) -> Iterator[Switch]:
+def _switches(level: host.Level, place: host.SettingsPlace) -> Iterator[host.Switch]:
     path = _config(place)
     for key in ("hooks", "codex_hooks"):
         text = f"Codex's hooks are off: features.{key} in {path}"
-        yield Switch(path, ("features", key), False, text, f"set {key} = true in {path}")
+        yield host.Switch(path, ("features", key), False, text, f"set {key} = true in {path}")
 
 
 def _unreviewed(
-    level: Level,
-    place: SettingsPlace,
+    level: host.Level,
+    place: host.SettingsPlace,
     config: Mapping[str, Any],
     path: str,
-    hooks: Sequence[RegisteredHook],
-) -> Iterator[Obstacle]:
+    hooks: Sequence[host.RegisteredHook],
+) -> Iterator[host.Obstacle]:
     """Yield the reviews that Codex requires before it runs our hooks in the file at `path`.
 
     Codex records a reviewed hook in its config.toml by file, event and position, with a hash whose recipe
@@ -151,7 +87,9 @@ def _unreviewed(
     if level == "project":
         project = _table(_table(config, "projects"), place.root)
         if project.get("trust_level") != "trusted":
-            yield Obstacle(f"Codex doesn't trust {place.root} yet", "start codex there and trust the folder")
+            yield host.Obstacle(
+                f"Codex doesn't trust {place.root} yet", "start codex there and trust the folder"
+            )
     state = _table(_table(config, "hooks"), "state")
     waiting, off = [], []
     for hook in hooks:
@@ -162,9 +100,11 @@ def _unreviewed(
             off.append(hook.event)
     if waiting:
         text = f"Codex silently doesn't run these hooks before you reviewed them: {', '.join(waiting)}"
-        yield Obstacle(text, "enter /hooks in codex and trust them")
+        yield host.Obstacle(text, "enter /hooks in codex and trust them")
     if off:
-        yield Obstacle(f"in Codex these hooks are switched off: {', '.join(off)}", "enter /hooks in codex")
+        yield host.Obstacle(
+            f"in Codex these hooks are switched off: {', '.join(off)}", "enter /hooks in codex"
+        )
 
 
 def _table(values: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -176,26 +116,21 @@ def _snake(event: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
 
 
-CODEX = Host(
-    HOST,
+CODEX = host.Host(
+    "codex",
     "Codex",
-    Hooks(
-        _read,
-        hook_output,
-        dict.fromkeys(("SessionStart", "UserPromptSubmit", "SubagentStart"), LIMIT),
-        EVENTS,
-        SettingsHooks(lambda level, place: _in_folder("hooks.json", level, place), _handler),
+    host.Hooks(
+        host="codex",
+        kinds=CLAUDE_KINDS,
+        limits=dict.fromkeys(("SessionStart", "UserPromptSubmit", "SubagentStart"), LIMIT),
+        events=EVENTS,
+        settings=host.SettingsHooks(FOLDER.file("hooks.json")),
     ),
     # Its definitions hold no variables, only the names of variables passed on to the server.
-    McpConfig(
-        (
-            McpPlace("project", ".codex/config.toml", ("mcp_servers",)),
-            McpPlace("user", ".codex/config.toml", ("mcp_servers",)),
-        ),
-        _read_server,
-        path=lambda level, place: _in_folder("config.toml", level, place),
+    host.McpConfig(
+        places(".codex/config.toml", "mcp_servers"), _read_server, path=FOLDER.file("config.toml")
     ),
-    NativeRules(
+    host.NativeRules(
         re.compile(r"^(?:~/\.codex/)?AGENTS(?:\.override)?\.md$|(?:^|/)\.agents/skills/"),
         ("AGENTS.override.md", "AGENTS.md"),
         above=frozenset(("AGENTS.md", "AGENTS.override.md")),
@@ -203,6 +138,6 @@ CODEX = Host(
     ),
     program="codex",
     switches=_switches,
-    review=HookReview(_config, _unreviewed),
+    review=host.HookReview(_config, _unreviewed),
     next_step="Codex runs no hook before you reviewed it: enter /hooks there; a project must be trusted, too",
 )

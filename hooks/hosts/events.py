@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from msgspec import Struct
+
+EventKind = Literal[
+    "start",
+    "resume",
+    "restart",
+    "prompt",
+    "announce",
+    "subagent",
+    "subagent_end",
+    "edit",
+    "turn_end",
+    "compacting",
+    "end",
+    "moved",
+]
 
 
 class Origin(Struct, frozen=True):
@@ -32,110 +49,37 @@ class Origin(Struct, frozen=True):
         return self.agent_name or (self.agent_type if self.agent_id else "") or self.host
 
 
-class SessionStarted(Struct, frozen=True):
-    """A conversation begins with an empty context window. `prompt` is its first, if the host sends it."""
+class Event(Struct, frozen=True):
+    """An event; the fields that its kind doesn't have are empty.
 
-    origin: Origin
-    prompt: str = ""
-
-
-class SessionResumed(Struct, frozen=True):
-    """A conversation continues with the injected texts in its window, perhaps days later.
-
-    With `is_fork` it is a copy under a new id.
+    - `start`: a conversation begins with an empty context window; `prompt` is its first, if the host sends
+      it.
+    - `resume`: it continues with the injected texts in its window, perhaps days later. With `is_fork` it is a
+      copy under a new id.
+    - `restart`: it continues without these texts: its window was summarized, or the host doesn't keep them.
+      `prompt` is the next one, if the host sends it.
+    - `prompt`: a prompt is about to be answered. Hosts also submit prompts themselves, such as wake-ups; then
+      it is not `by_person`.
+    - `announce`: an agent is about to start a subagent of `agent_type` with the task `prompt`; the subagent
+      has no id yet.
+    - `subagent`: it begins. `prompt` is its task; if the host doesn't send it, the transcript of the parent,
+      at `transcript_path`, may contain it.
+    - `subagent_end`: it finished. `transcript_path` and `report`, its last message, may be empty.
+    - `edit`: an agent used a tool. `paths` are the files it wrote, `read` those it read, absolute or relative
+      to `origin.cwd`.
+    - `turn_end`: an agent waits for its user; `end`: a conversation ends, and may be resumed.
+      `transcript_path` is the conversation's, perhaps empty.
+    - `compacting`: a context window is about to be summarized.
+    - `moved`: a repository's checked-out commit changed, perhaps to a new commit.
     """
 
-    origin: Origin
-    is_fork: bool = False
-
-
-class SessionCompacted(Struct, frozen=True):
-    """A conversation continues without the texts that were injected: its window was summarized, or the host
-    doesn't keep them. `prompt` is the next one, if the host sends it."""
-
+    kind: EventKind
     origin: Origin
     prompt: str = ""
-
-
-class PromptSubmitted(Struct, frozen=True):
-    """A prompt that is about to be answered. Hosts also submit prompts themselves, such as wake-ups."""
-
-    origin: Origin
-    prompt: str
     by_person: bool = True
-
-
-class SubagentAnnounced(Struct, frozen=True):
-    """An agent is about to start a subagent with this task; the subagent has no id yet."""
-
-    origin: Origin
-    agent_type: str
-    task: str
-
-
-class SubagentStarting(Struct, frozen=True):
-    """A subagent begins. `task` is empty if the host doesn't send it; then the transcript of the parent, at
-    `transcript_path`, may contain it."""
-
-    origin: Origin
-    task: str = ""
-    transcript_path: str = ""
-
-
-class SubagentStopped(Struct, frozen=True):
-    """A subagent finished. `transcript_path` and `report`, its last message, may be empty."""
-
-    origin: Origin
+    is_fork: bool = False
+    agent_type: str = ""
     transcript_path: str = ""
     report: str = ""
-
-
-class FileEdited(Struct, frozen=True):
-    """An agent used a tool. `paths` are the files it wrote, `read` those it read, absolute or relative to
-    `origin.cwd`."""
-
-    origin: Origin
     paths: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
-
-
-class TurnEnded(Struct, frozen=True):
-    """An agent waits for its user. `transcript_path` is the conversation's, perhaps empty."""
-
-    origin: Origin
-    transcript_path: str = ""
-
-
-class WindowCompacting(Struct, frozen=True):
-    """A context window is about to be summarized."""
-
-    origin: Origin
-
-
-class SessionEnding(Struct, frozen=True):
-    """A conversation ends; it may be resumed. `transcript_path` is the conversation's, perhaps empty."""
-
-    origin: Origin
-    transcript_path: str = ""
-
-
-class RepositoryMoved(Struct, frozen=True):
-    """A repository's checked-out commit changed, perhaps to a new commit."""
-
-    origin: Origin
-
-
-Event = (
-    SessionStarted
-    | SessionResumed
-    | SessionCompacted
-    | PromptSubmitted
-    | SubagentAnnounced
-    | SubagentStarting
-    | SubagentStopped
-    | FileEdited
-    | TurnEnded
-    | WindowCompacting
-    | SessionEnding
-    | RepositoryMoved
-)

@@ -4,31 +4,25 @@ from __future__ import annotations
 
 import secrets
 
-from .events import Event, Origin, RepositoryMoved
-from .fields import Fields
-from .hook_answer import HookAnswer
-from .host import HookEvent, Hooks, Host
+from msgspec.structs import replace
 
-HOST = "git"
-MOVING = frozenset(("post-checkout", "post-merge", "post-commit", "post-rewrite"))
+from . import host
+from .events import EventKind
 
+HOOKS: tuple[str, ...] = ("post-checkout", "post-merge", "post-commit")
+MOVED: EventKind = "moved"
 
-def _read(fields: Fields, name: str, cwd: str) -> Event | None:
-    # Nothing here distinguishes commits, and no hook runs twice for the same commit.
-    return RepositoryMoved(Origin(HOST, "", cwd, moment=secrets.token_hex(8))) if name in MOVING else None
-
-
-def _write(name: str, answer: HookAnswer) -> str:
-    return ""  # a person reads the output of git's hooks
-
-
-GIT = Host(
-    HOST,
+GIT = host.Host(
     "git",
-    Hooks(
-        _read,
-        _write,
-        events=(HookEvent("post-checkout"), HookEvent("post-merge"), HookEvent("post-commit")),
+    "git",
+    host.Hooks(
+        host="git",
+        kinds=dict.fromkeys((*HOOKS, "post-rewrite"), MOVED),
+        # Nothing in a payload distinguishes commits, and no hook runs twice for the same commit.
+        refine=lambda event, fields: replace(
+            event, origin=replace(event.origin, moment=secrets.token_hex(8))
+        ),
+        events=tuple(host.HookEvent(name) for name in HOOKS),
     ),
     default_level="project",
 )

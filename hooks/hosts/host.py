@@ -10,9 +10,8 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
-from .events import Event
 from .fields import Fields
-from .hook_answer import NO_OUTPUT, HookAnswer, OutputLimit
+from .hook_format import HookFormat
 from .mcp_format import McpPlace, ServerDefinition, ServerSettings, VariableSyntax
 
 NAME = "foveal"
@@ -40,10 +39,6 @@ class SettingsPlace(Struct, frozen=True):
         named = self.environ.get(variable, "")
         return named if os.path.isabs(named) else os.path.join(self.home, *default)
 
-    def base(self, level: Level) -> str:
-        """Return the project's root or the home."""
-        return self.root if level == "project" else self.home
-
 
 class SettingsPath(Struct, frozen=True):
     """A settings file, and the number of its parent folders that are removed with it if they are empty."""
@@ -53,6 +48,32 @@ class SettingsPath(Struct, frozen=True):
 
 
 PathOf = Callable[[Level, SettingsPlace], SettingsPath]
+
+
+class SettingsFolder(Struct, frozen=True):
+    """A host's folder of settings: `user` in the home, unless `variable` names another, `project` in a
+    project ("" for the same name)."""
+
+    user: str
+    variable: str = ""
+    project: str = ""
+
+    def at(self, level: Level, place: SettingsPlace) -> str:
+        """Return the folder's path."""
+        if level == "project":
+            return os.path.join(place.root, self.project or self.user)
+        return place.folder(self.variable, self.user)
+
+    def file(self, name: str, folders: int = 1) -> PathOf:
+        """Return what finds a file of the folder."""
+        return lambda level, place: SettingsPath(os.path.join(self.at(level, place), name), folders)
+
+    def all_off(self, title: str) -> Callable[[Level, SettingsPlace], Iterable[Switch]]:
+        """Return what finds the switches `disableAllHooks` in the user's and the project's settings."""
+        return lambda level, place: [
+            switch_all_off(title, os.path.join(self.at(each, place), "settings.json"))
+            for each in LEVELS[: 1 + (level == "project")]
+        ]
 
 
 class HookEvent(Struct, frozen=True):
@@ -67,14 +88,32 @@ class HookEvent(Struct, frozen=True):
 class SettingsHooks(Struct, frozen=True):
     """Hooks that a JSON settings file lists by event.
 
-    `handler` makes the entry of an event that runs a command. With `grouped` handlers are in groups with a
-    matcher. `skeleton` is what the file must contain besides the hooks.
+    With `grouped` handlers are in groups with a matcher. `skeleton` is what the file must contain besides the
+    hooks. A handler's command is a line for a shell under `command_key`, or a program with its arguments
+    (`as_words`); it names the event (`names_event`) if payloads don't. Its timeout is under `timeout_key` in
+    units of 1/`unit` second. `named` handlers have our name.
     """
 
     path: PathOf
-    handler: Callable[[HookEvent, Sequence[str]], dict[str, Any]]
     grouped: bool = True
     skeleton: Mapping[str, Any] = field(default_factory=dict)
+    command_key: str = "command"
+    as_words: bool = False
+    names_event: bool = False
+    timeout_key: str = "timeout"
+    unit: int = 1
+    named: bool = False
+
+    def handler(self, event: HookEvent, command: Sequence[str]) -> dict[str, Any]:
+        """Return the entry of an event that runs a command."""
+        words = [*command, event.name] if self.names_event else command
+        made: dict[str, Any] = {"type": "command", self.command_key: command_line(words)}
+        if self.as_words:
+            made |= program_entry(words)
+        made |= {"name": NAME} if self.named else {}
+        made |= {"async": True} if event.in_background else {}
+        made |= {"matcher": event.matcher} if event.matcher and not self.grouped else {}
+        return made if event.timeout_s is None else {**made, self.timeout_key: event.timeout_s * self.unit}
 
 
 class PluginFile(Struct, frozen=True):
@@ -86,28 +125,18 @@ class PluginFile(Struct, frozen=True):
     marker: str
 
 
-class Hooks(Struct, frozen=True):
-    """The protocol between a host and its hooks.
+class Hooks(HookFormat, frozen=True, kw_only=True):
+    """The hooks of a host.
 
-    `read` takes the payload, the event's name as the host writes it and a fallback folder; it returns None
-    for an event that foveal doesn't use. `write` returns the text to print, "" for none. `limits` holds the
-    events whose answer may contain text for the model. `events` are those to register for, in `settings`
-    (None for git, whose hooks are scripts). `project_variable` is the variable that holds the project's
-    folder. `task_in` finds the task of a subagent that is about to start in its parent's transcript, given
-    the end of that and the subagent's type.
+    `events` are those to register for, in `settings` (None for git, whose hooks are scripts).
+    `project_variable` is the variable that holds the project's folder. `task_in` finds the task of a subagent
+    that is about to start in its parent's transcript, given the end of that and the subagent's type.
     """
 
-    read: Callable[[Fields, str, str], Event | None]
-    write: Callable[[str, HookAnswer], str]
-    limits: Mapping[str, OutputLimit] = field(default_factory=dict)
     events: tuple[HookEvent, ...] = ()
     settings: SettingsHooks | PluginFile | None = None
     project_variable: str = ""
-    task_in: Callable[[str, str], str] = lambda transcript, agent_type: ""
-
-    def limit(self, event_name: str) -> OutputLimit:
-        """Return the maximum text for the model in the answer to an event."""
-        return self.limits.get(event_name, NO_OUTPUT)
+    task_in: Callable[[str, str], str] | None = None
 
 
 def program_entry(command: Sequence[str]) -> dict[str, Any]:
@@ -177,6 +206,12 @@ class RegisteredHook(Struct, frozen=True):
     handler: Mapping[str, Any]
     program: str
 
+    @property
+    def path(self) -> tuple[str | int, ...]:
+        """The keys and positions that lead to the handler."""
+        inner = (self.position,) if self.matcher is None else (self.group, "hooks", self.position)
+        return ("hooks", self.event, *inner)
+
 
 class HookReview(Struct, frozen=True):
     """A host's record of the hooks that its user reviewed: the TOML file, and a check of ours in it.
@@ -222,17 +257,7 @@ def command_line(command: Sequence[str]) -> str:
     return shlex.join(command)
 
 
-def with_timeout(handler: dict[str, Any], key: str, seconds: int | None, *, unit: int = 1) -> dict[str, Any]:
-    """Return a handler with its timeout, if any, under `key`, in units of 1/`unit` second."""
-    return handler if seconds is None else {**handler, key: seconds * unit}
-
-
-def in_background(handler: dict[str, Any], event: HookEvent) -> dict[str, Any]:
-    """Return a handler, marked as `async` if its event runs in the background."""
-    return {**handler, "async": True} if event.in_background else handler
-
-
-def all_off(title: str, path: str, *, managed: bool = False) -> Switch:
+def switch_all_off(title: str, path: str, *, managed: bool = False) -> Switch:
     """Return the switch `disableAllHooks` in a file."""
     return Switch(
         path,

@@ -137,38 +137,25 @@ def read_gemini_server(fields: ServerDefinition) -> ServerSettings:
     return replace(server, allowed=allowed, denied=denied)
 
 
-def read_program(
-    fields: ServerDefinition, *, allowed: tuple[str, ...] | None = None, disabled: bool = False
-) -> ServerSettings:
+def read_program(fields: ServerDefinition, *, disabled: bool = False) -> ServerSettings:
     """Read a server that is a program: `command`, `args`, `env` and `cwd`."""
     return program_server(
-        fields.text("command"),
-        fields.texts("args"),
-        fields.pairs("env"),
-        fields.text("cwd"),
-        allowed=allowed,
-        disabled=disabled,
+        fields, fields.text("command"), fields.texts("args"), environment="env", disabled=disabled
     )
 
 
 def program_server(
-    command: str,
-    arguments: tuple[str, ...],
-    environment: Pairs,
-    folder: str,
-    *,
-    allowed: tuple[str, ...] | None = None,
-    disabled: bool = False,
+    fields: ServerDefinition, command: str, arguments: tuple[str, ...], *, environment: str, disabled: bool
 ) -> ServerSettings:
-    """Return a server that is a program. Raises `BadDefinition` without a command."""
+    """Return a server that is a program, with the variables of the field `environment`. Raises
+    `BadDefinition` without a command."""
     if not command.strip():
         raise BadDefinition("it has neither a command nor a url")
     return ServerSettings(
         command=command,
         arguments=arguments,
-        environment=environment,
-        folder=folder,
-        allowed=allowed,
+        environment=fields.pairs(environment),
+        folder=fields.text("cwd"),
         disabled=disabled,
     )
 
@@ -243,3 +230,8 @@ class McpPlace(Struct, frozen=True):
     scope: Scope
     path: str
     keys: tuple[str, ...]
+
+
+def places(path: str, key: str, *, user: str = "") -> tuple[McpPlace, McpPlace]:
+    """Return a file that has the same path in a project and in the home, unless `user` names the latter."""
+    return McpPlace("project", path, (key,)), McpPlace("user", user or path, (key,))

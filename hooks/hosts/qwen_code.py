@@ -9,104 +9,55 @@ counts. Text for the model is escaped, so angle brackets in it are replaced.
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any
 
 from msgspec.structs import replace
 
-from .claude_format import bare_hook_output, origin_of, read_event
-from .events import Event, FileEdited, SubagentStopped
-from .fields import Fields
+from . import host
 from .hook_answer import OutputLimit
-from .host import (
-    END_S,
-    NAME,
-    START_S,
-    HookEvent,
-    Hooks,
-    Host,
-    Level,
-    McpConfig,
-    NativeRules,
-    SettingsHooks,
-    SettingsPath,
-    SettingsPlace,
-    Switch,
-    all_off,
-    command_line,
-    in_background,
-    with_timeout,
-)
-from .mcp_format import BARE_VARIABLES, McpPlace, VariableSyntax, read_gemini_server
+from .hook_format import CLAUDE_KINDS
+from .mcp_format import BARE_VARIABLES, VariableSyntax, places, read_gemini_server
 
-HOST = "qwen-code"
 TITLE = "Qwen Code"
+FOLDER = host.SettingsFolder(".qwen", "QWEN_HOME")
+SETTINGS = FOLDER.file("settings.json")
 LIMIT = OutputLimit(7_900)
 """Maximum text for the model. Not verified: how much text the host takes."""
 
-EDITING_TOOLS = frozenset(("write_file", "edit"))
-
 EVENTS = (
-    HookEvent("SessionStart", START_S),
-    HookEvent("UserPromptSubmit"),
-    HookEvent("PostToolUse", matcher="write_file|edit", in_background=True),
+    host.HookEvent("SessionStart", host.START_S),
+    host.HookEvent("UserPromptSubmit"),
+    host.HookEvent("PostToolUse", matcher="write_file|edit", in_background=True),
     # Not in the background: hosts kill those hooks when they end, so that the ends of work would be lost.
-    HookEvent("SubagentStop"),
-    HookEvent("PreCompact"),
-    HookEvent("Stop"),
-    HookEvent("SessionEnd", END_S),
+    host.HookEvent("SubagentStop"),
+    host.HookEvent("PreCompact"),
+    host.HookEvent("Stop"),
+    host.HookEvent("SessionEnd", host.END_S),
 )
 
 
-def _read(fields: Fields, name: str, cwd: str) -> Event | None:
-    if name == "PostToolUse":
-        if fields.text("tool_name") not in EDITING_TOOLS:
-            return None
-        path = fields.part("tool_input").text("file_path")
-        origin = origin_of(HOST, fields, cwd, moment=fields.text("tool_use_id"))
-        return FileEdited(origin, (path,)) if path else None
-    event = read_event(HOST, fields, name, cwd)
-    return replace(event, transcript_path="") if isinstance(event, SubagentStopped) else event
-
-
-def _handler(event: HookEvent, command: Sequence[str]) -> dict[str, Any]:
-    handler = {"type": "command", "command": command_line(command), "name": NAME}
-    return with_timeout(in_background(handler, event), "timeout", event.timeout_s, unit=1000)
-
-
-def _settings(level: Level, place: SettingsPlace) -> SettingsPath:
-    folder = os.path.join(place.root, ".qwen") if level == "project" else place.folder("QWEN_HOME", ".qwen")
-    return SettingsPath(os.path.join(folder, "settings.json"))
-
-
-def _switches(level: Level, place: SettingsPlace) -> Iterator[Switch]:
-    yield all_off(TITLE, _settings("user", place).path)
-    if level == "project":
-        yield all_off(TITLE, _settings("project", place).path)
-
-
-QWEN_CODE = Host(
-    HOST,
+QWEN_CODE = host.Host(
+    "qwen-code",
     TITLE,
-    Hooks(
-        _read,
-        bare_hook_output,
-        {"UserPromptSubmit": LIMIT},
-        EVENTS,
-        SettingsHooks(_settings, _handler),
-    ),
-    McpConfig(
-        (
-            McpPlace("project", ".qwen/settings.json", ("mcpServers",)),
-            McpPlace("user", ".qwen/settings.json", ("mcpServers",)),
+    host.Hooks(
+        host="qwen-code",
+        kinds=CLAUDE_KINDS,
+        limits={"UserPromptSubmit": LIMIT},
+        default_agent="general-purpose",
+        escapes=True,
+        refine=lambda event, fields: (
+            replace(event, transcript_path="") if event.kind == "subagent_end" else event
         ),
+        events=EVENTS,
+        settings=host.SettingsHooks(SETTINGS, named=True, unit=1000),
+    ),
+    host.McpConfig(
+        places(".qwen/settings.json", "mcpServers"),
         read_gemini_server,
         VariableSyntax(BARE_VARIABLES, unset="kept"),
-        path=_settings,
+        path=SETTINGS,
     ),
-    NativeRules(
+    host.NativeRules(
         re.compile(r"^(?:~/\.qwen/)?(?:QWEN|AGENTS)\.md$"),
         ("QWEN.md", "AGENTS.md"),
         above=frozenset(("QWEN.md", "AGENTS.md")),
@@ -114,6 +65,6 @@ QWEN_CODE = Host(
     ),
     program="qwen",
     aliases=("qwen",),
-    switches=_switches,
+    switches=FOLDER.all_off(TITLE),
     next_step="sessions that start from now on use it; a project's own hooks wait until you trust the folder",
 )

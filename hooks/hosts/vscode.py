@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from .host import Host, McpConfig
-from .mcp_format import EDITOR_VARIABLES, McpPlace, VariableSyntax, read_server
+from .mcp_format import EDITOR_VARIABLES, VariableSyntax, places, read_server
 
 _CODE = "Library/Application Support/Code" if sys.platform == "darwin" else ".config/Code"
 
@@ -13,10 +13,7 @@ VSCODE = Host(
     "vscode",
     "VS Code",
     mcp=McpConfig(
-        (
-            McpPlace("project", ".vscode/mcp.json", ("servers",)),
-            McpPlace("user", f"{_CODE}/User/mcp.json", ("servers",)),
-        ),
+        places(".vscode/mcp.json", "servers", user=f"{_CODE}/User/mcp.json"),
         read_server,
         VariableSyntax(EDITOR_VARIABLES, unset="empty"),
     ),

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -61,6 +61,16 @@ class JsoncNode:
         if len(found) > 1:
             raise InstallError(f"the key {key!r} stands there twice, and only one can count", "remove one")
         return found[0] if self.kind == "object" and found else None
+
+    def at(self, path: Sequence[str | int]) -> JsoncNode:
+        """Return the value at a path that is there."""
+        return self.items[self.position(path[0])].node.at(path[1:]) if path else self
+
+    def position(self, key: str | int) -> int:
+        """Return the position of a key's member, which is there, or of an element."""
+        index = self.index(key) if isinstance(key, str) else key
+        assert index is not None
+        return index
 
     def get(self, key: str) -> JsoncNode | None:
         """Return the value of a key. Raises as `index` does."""

@@ -73,7 +73,7 @@ class Target:
         left = self._stripped(data)
         return None if left == self._stripped(self.registered(None)) else left
 
-    def restored(self, data: bytes, kept: bytes) -> bool:
+    def was_before(self, data: bytes, kept: bytes) -> bool:
         """Whether a copy is the file as it was before us: equal to it but for our part.
 
         Registering in the copy and removing us again must give the file without us.
@@ -81,13 +81,6 @@ class Target:
         try:
             return not self.holds(kept) and self._stripped(self.registered(kept)) == self._stripped(data)
         except InstallError:  # an unreadable copy isn't
-            return False
-
-    def is_older(self, data: bytes, kept: bytes) -> bool:
-        """Whether a copy is the same file with an older registration of ours."""
-        try:
-            return self.holds(kept) and self._stripped(kept) == self._stripped(data)
-        except InstallError:  # as above
             return False
 
     def holds(self, data: bytes | None) -> bool:
@@ -213,7 +206,9 @@ def _registrations(targets: Iterable[Target]) -> tuple[Change, ...]:
             continue
         if target.executable and found.data is not None and not found.mode & 0o100:
             raise InstallError(f"{target.path} isn't executable, so git skips it", f"chmod +x {target.path}")
-        changes.append(Change(target, found, after, found.data is not None and not target.is_made))
+        # What held us before has its copy, and we take ourselves out of it without one.
+        is_new = found.data is not None and not target.is_made and not target.holds(found.data)
+        changes.append(Change(target, found, after, is_new))
     return tuple(changes)
 
 
@@ -228,16 +223,12 @@ def _removals(targets: Iterable[Target]) -> tuple[Change, ...]:
 
 def _removal(target: Target, found: SettingsFile, data: bytes) -> Change:
     """Return the change to the file as it was before us if a copy proves it, else to the rest."""
-    copies = [(path, kept) for path in backup_paths(found.place) if (kept := read_backup(path)) is not None]
-    before = [(path, kept) for path, kept in copies if target.restored(data, kept)]
-    older = [path for path, kept in copies if target.is_older(data, kept)]
-    if before:
-        spare = (*(path for path, _ in before), *older)
-        return Change(target, found, before[0][1], keeps_copy=False, spare=spare)
-    after = target.stripped(data)
-    # Nothing is lost if the file was made for us, or its copies are older registrations.
-    lossless = target.is_made or after is None
-    return Change(target, found, after, keeps_copy=not lossless, spare=tuple(older) if lossless else ())
+    after, is_lossless = target.stripped(data), target.is_made
+    copies = {path: kept for path in backup_paths(found.place) if (kept := read_backup(path)) is not None}
+    spare = [path for path, kept in copies.items() if target.was_before(data, kept)]
+    if spare:
+        after, is_lossless = copies[spare[0]], True
+    return Change(target, found, after, not is_lossless and after is not None, tuple(spare))
 
 
 def _joined(targets: Iterable[Target]) -> list[Target]:

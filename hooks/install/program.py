@@ -37,8 +37,7 @@ def find_program(argv0: str, executable: str, environ: Mapping[str, str]) -> str
     called = argv0 if os.path.basename(argv0) == NAME else ""
     for path in (called, beside, shutil.which(NAME, path=environ.get("PATH", ""))):
         if path and os.path.isfile(path) and os.access(path, os.X_OK):
-            found = os.path.abspath(path)
-            return _printable(found)
+            return os.path.abspath(path)
     raise InstallError("the program foveal isn't installed, only its package", "install it with pip or pipx")
 
 
@@ -115,17 +114,3 @@ def _words(entry: Any) -> list[str]:
 
 def _is_name(program: str) -> bool:
     return os.path.basename(program) == NAME
-
-
-def _printable(path: str) -> str:
-    try:
-        path.encode()
-    except UnicodeEncodeError as error:
-        raise InstallError(
-            f"the path of the program isn't UTF-8: {path!r}", "install it elsewhere"
-        ) from error
-    if not path.isprintable():
-        raise InstallError(
-            f"the path of the program holds control characters: {path!r}", "install it elsewhere"
-        )
-    return path

@@ -8,6 +8,7 @@ so it is found even if somebody moved it into another group.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,20 +42,20 @@ class HookSettings:
 
     def register(self, text: str) -> str:
         """Return the text with our handlers."""
-        text = self._with_skeleton(text if text.strip() else "{}\n")
+        text = text if text.strip() else "{}\n"
+        for key, value in self.skeleton.items():
+            root = jsonc.parse(text)
+            if root.get(key) is None:
+                text = jsonc.insert(text, root, value, key)
         wanted = {entry.event for entry in self.registrations}
-        for event in {hook.event: None for hook in registered(text)}:
-            if event not in wanted:
-                text = _strip_event(text, event)
+        text = _strip(text, {hook.event for hook in registered(text)} - wanted)
         for entry in self.registrations:
             text = _register(text, entry)
         return text
 
     def strip(self, text: str) -> str:
         """Return the text without our handlers and without the lists that held nothing else."""
-        for event in {hook.event: None for hook in registered(text)}:
-            text = _strip_event(text, event)
-        return text
+        return _strip(text, {hook.event for hook in registered(text)})
 
     def holds(self, text: str) -> bool:
         """Whether a text holds a handler of ours."""
@@ -63,13 +64,6 @@ class HookSettings:
     def entries(self, text: str) -> list[tuple[str, str | None]]:
         """Return (event, program) for each of our handlers."""
         return [(hook.event, hook.program) for hook in registered(text)]
-
-    def _with_skeleton(self, text: str) -> str:
-        for key, value in self.skeleton.items():
-            root = jsonc.parse(text)
-            if root.get(key) is None:
-                text = jsonc.insert(text, root, value, key)
-        return text
 
 
 def registered(text: str) -> tuple[RegisteredHook, ...]:
@@ -105,9 +99,8 @@ def _register(text: str, wanted: Registration) -> str:
     if len(found) == 1 and found[0].matcher == wanted.matcher:
         if found[0].handler == wanted.handler:
             return text
-        return jsonc.replace(text, _node(text, found[0]), wanted.handler)
-    if found:
-        text = _strip_event(text, wanted.event)
+        return jsonc.replace(text, jsonc.parse(text).at(found[0].path), wanted.handler)
+    text = _strip(text, {wanted.event})
     entry: Any = wanted.handler
     if wanted.matcher is not None:
         entry = {"matcher": wanted.matcher} if wanted.matcher else {}
@@ -123,181 +116,122 @@ def _register(text: str, wanted: Registration) -> str:
     return jsonc.insert(text, handlers, entry)
 
 
-def _strip_event(text: str, event: str) -> str:
-    """Remove our handlers of an event, the last first, so that positions stay right."""
-    for hook in reversed([hook for hook in registered(text) if hook.event == event]):
-        path: Sequence[str | int] = ("hooks", event, hook.position)
-        if hook.matcher is not None:
-            path = ("hooks", event, hook.group, "hooks", hook.position)
-        text = _remove(text, path)
+def _strip(text: str, events: AbstractSet[str]) -> str:
+    """Remove our handlers of some events, the last first, so that positions stay right."""
+    for hook in reversed(registered(text)):
+        if hook.event in events:
+            text = _remove(text, hook.path)
     return text
 
 
 def _remove(text: str, path: Sequence[str | int]) -> str:
     """Remove the value at a path, then each container around it that is left empty."""
-    container = jsonc.parse(text)
-    for key in path[:-1]:
-        container = container.items[_position(container, key)].node
-    text = jsonc.remove(text, container, _position(container, path[-1]))
-    if len(path) == 1:
-        return text
-    left = jsonc.parse(text)
-    for key in path[:-1]:
-        left = left.items[_position(left, key)].node
-    if not jsonc.is_bare(text, left):
+    container = jsonc.parse(text).at(path[:-1])
+    text = jsonc.remove(text, container, container.position(path[-1]))
+    if len(path) == 1 or not jsonc.is_bare(text, jsonc.parse(text).at(path[:-1])):
         return text
     # A group without handlers is removed with the list.
     return _remove(text, path[:-2] if path[-2] == "hooks" and len(path) > 2 else path[:-1])
 
 
-def _position(container: jsonc.JsoncNode, key: str | int) -> int:
-    if isinstance(key, int):
-        return key
-    index = container.index(key)
-    assert index is not None
-    return index
-
-
-def _node(text: str, hook: RegisteredHook) -> jsonc.JsoncNode:
-    hooks = _hooks(text)
-    assert hooks
-    handlers = hooks.get(hook.event)
-    assert handlers
-    if hook.matcher is None:
-        return handlers.items[hook.position].node
-    inner = handlers.items[hook.group].node.get("hooks")
-    assert inner
-    return inner.items[hook.position].node
-
-
 def _hooks(text: str) -> jsonc.JsoncNode | None:
-    if not text.strip():
-        return None
+    return _section(text, "hooks") if text.strip() else None
+
+
+def _section(text: str, name: str) -> jsonc.JsoncNode | None:
     root = jsonc.parse(text)
     if root.kind != "object":
         raise InstallError("the file holds no object, so no host reads it", "mend the file first")
-    hooks = root.get("hooks")
-    if hooks is not None and hooks.kind != "object":
-        raise InstallError("its hooks are no object", "mend the file first, nothing was changed")
-    return hooks
+    section = root.get(name)
+    if section is not None and section.kind != "object":
+        raise InstallError(f"its {name} are no object", "mend the file first, nothing was changed")
+    return section
 
 
 @dataclass(frozen=True, slots=True)
-class McpSettings:
-    """Our MCP server's entry under `section` of a JSON file."""
+class McpEntry:
+    """Our MCP server's entry under `section` of a file."""
 
     section: str
     entry: Mapping[str, Any]
 
+    def holds(self, text: str) -> bool:
+        """Whether a text holds our entry."""
+        return bool(self.entries(text))
+
+    def entries(self, text: str) -> list[tuple[str, str | None]]:
+        """Return the program of our server, if it is registered."""
+        program = mcp_program(self.found(text))
+        return [(MCP, program)] if program else []
+
+    def found(self, text: str) -> Any:
+        """Return the value of the entry that has our name, None for none."""
+        raise NotImplementedError
+
+    def check_ours(self, found: Any) -> None:
+        """Raise `InstallError` if the entry is another server's."""
+        if mcp_program(found) is None:
+            place = f"{self.section}.{NAME} is another server already"
+            raise InstallError(place, "rename that one, or install with --no-mcp")
+
+
+class McpSettings(McpEntry):
+    """Our entry in a JSON file."""
+
     def register(self, text: str) -> str:
         """Return the text with our entry. Raises `InstallError` if another server has its name."""
         text = text if text.strip() else "{}\n"
-        servers = _servers(text, self.section)
+        servers = _section(text, self.section)
         if servers is None:
             return jsonc.insert(text, jsonc.parse(text), {NAME: dict(self.entry)}, self.section)
         found = servers.get(NAME)
         if found is None:
             return jsonc.insert(text, servers, dict(self.entry), NAME)
-        _check_ours(found.plain(), f"{self.section}.{NAME}")
+        self.check_ours(found.plain())
         for key, value in self.entry.items():
             if key in _OURS or found.get(key) is None:
-                text = _set(text, (self.section, NAME), key, value)
+                text = self._set(text, key, value)
         return text
 
     def strip(self, text: str) -> str:
         """Return the text without our entry and without a section that held nothing else."""
-        if not self.holds(text):
-            return text
-        root = jsonc.parse(text)
-        servers = _servers(text, self.section)
-        index = servers.index(NAME) if servers else None
-        assert servers
-        assert index is not None
-        text = jsonc.remove(text, servers, index)
-        root = jsonc.parse(text)
-        servers, position = root.get(self.section), root.index(self.section)
-        assert servers
-        assert position is not None
-        return jsonc.remove(text, root, position) if jsonc.is_bare(text, servers) else text
+        return _remove(text, (self.section, NAME)) if self.holds(text) else text
 
-    def holds(self, text: str) -> bool:
-        """Whether a text holds our entry."""
-        return self.program(text) is not None
+    def found(self, text: str) -> Any:
+        """Return the value of the entry that has our name, None for none."""
+        found = self._entry(text) if text.strip() else None
+        return found.plain() if found else None
 
-    def entries(self, text: str) -> list[tuple[str, str | None]]:
-        """Return the program of our server, if it is registered."""
-        program = self.program(text)
-        return [(MCP, program)] if program else []
+    def _entry(self, text: str) -> jsonc.JsoncNode | None:
+        servers = _section(text, self.section)
+        return servers.get(NAME) if servers else None
 
-    def program(self, text: str) -> str | None:
-        """Return the program of our entry."""
-        servers = _servers(text, self.section) if text.strip() else None
-        found = servers.get(NAME) if servers else None
-        return mcp_program(found.plain()) if found else None
+    def _set(self, text: str, key: str, value: Any) -> str:
+        node = self._entry(text)
+        assert node
+        found = node.get(key)
+        if found is None:
+            return jsonc.insert(text, node, value, key)
+        return text if found.plain() == value else jsonc.replace(text, found, value)
 
 
-@dataclass(frozen=True, slots=True)
-class McpTable:
-    """Our MCP server's table under `section` of a TOML file."""
-
-    section: str
-    entry: Mapping[str, Any]
-
-    @property
-    def path(self) -> tuple[str, str]:
-        """The keys that lead to the table."""
-        return self.section, NAME
+class McpTable(McpEntry):
+    """Our table in a TOML file."""
 
     def register(self, text: str) -> str:
         """Return the text with our table. Raises `InstallError` if another server has its name."""
-        found = toml_tables.lookup(toml_tables.parse(text), self.path)
+        found, path = self.found(text), (self.section, NAME)
         if found is None:
-            return toml_tables.append(text, self.path, self.entry)
-        _check_ours(found, ".".join(self.path))
+            return toml_tables.append(text, path, self.entry)
+        self.check_ours(found)
         if all(found.get(key) == value for key, value in self.entry.items()):
             return text
-        return toml_tables.update(text, self.path, self.entry)
+        return toml_tables.update(text, path, self.entry)
 
     def strip(self, text: str) -> str:
         """Return the text without our table and those below it, which would be invalid without it."""
-        return toml_tables.remove(text, self.path) if self.holds(text) else text
+        return toml_tables.remove(text, (self.section, NAME)) if self.holds(text) else text
 
-    def holds(self, text: str) -> bool:
-        """Whether a text holds our table."""
-        return self.program(text) is not None
-
-    def entries(self, text: str) -> list[tuple[str, str | None]]:
-        """Return the program of our server, if it is registered."""
-        program = self.program(text)
-        return [(MCP, program)] if program else []
-
-    def program(self, text: str) -> str | None:
-        """Return the program of our table."""
-        return mcp_program(toml_tables.lookup(toml_tables.parse(text), self.path))
-
-
-def _servers(text: str, section: str) -> jsonc.JsoncNode | None:
-    root = jsonc.parse(text)
-    if root.kind != "object":
-        raise InstallError("the file holds no object, so no host reads it", "mend the file first")
-    servers = root.get(section)
-    if servers is not None and servers.kind != "object":
-        raise InstallError(f"its {section} are no object", "mend the file first, nothing was changed")
-    return servers
-
-
-def _check_ours(found: Any, place: str) -> None:
-    if mcp_program(found) is None:
-        raise InstallError(f"{place} is another server already", "rename that one, or install with --no-mcp")
-
-
-def _set(text: str, path: tuple[str, ...], key: str, value: Any) -> str:
-    node = jsonc.parse(text)
-    for part in path:
-        inner = node.get(part)
-        assert inner
-        node = inner
-    found = node.get(key)
-    if found is None:
-        return jsonc.insert(text, node, value, key)
-    return text if found.plain() == value else jsonc.replace(text, found, value)
+    def found(self, text: str) -> Any:
+        """Return the value of the table that has our name, None for none."""
+        return toml_tables.lookup(toml_tables.parse(text), (self.section, NAME))

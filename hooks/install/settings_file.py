@@ -12,6 +12,7 @@ import secrets
 import stat
 from dataclasses import dataclass
 
+from ..spool import sync_folder
 from .errors import InstallError
 
 MAX_BYTES = 32 << 20
@@ -37,15 +38,16 @@ class SettingsFile:
 def read(path: str, within: str | None = None) -> SettingsFile:
     """Return a file; with `within` it must lie below that folder. Raises `InstallError`, `OSError`."""
     place = os.path.realpath(path)
-    root = None if within is None else os.path.realpath(within)
-    if root is not None and os.path.commonpath([root, place]) != root:
+    root = os.path.realpath(within or "/")
+    if os.path.commonpath([root, place]) != root:
         raise InstallError(f"{path} leads out of the project, to {place}", "edit that file by hand")
-    for folder in _parents(place):
-        if os.path.lexists(folder):
-            if not os.path.isdir(folder):
-                raise InstallError(f"{folder} isn't a folder", "move it away")
-            _check_owner_of_folder(folder)
-            break
+    folder = os.path.dirname(place)
+    while not os.path.lexists(folder):
+        folder = os.path.dirname(folder)
+    if not os.path.isdir(folder):
+        raise InstallError(f"{folder} isn't a folder", "move it away")
+    if os.stat(folder).st_uid != os.geteuid():
+        raise InstallError(f"{folder} belongs to another user", "edit the file as that user")
     if not os.path.lexists(place):
         if os.path.islink(path):
             raise InstallError(f"{path} is a link to {place}, which doesn't exist", "remove the link")
@@ -73,7 +75,7 @@ def write(found: SettingsFile, data: bytes, *, executable: bool = False) -> None
     except BaseException:
         os.unlink(temporary)
         raise
-    _sync(folder)
+    sync_folder(folder)
 
 
 def delete(found: SettingsFile, folders: int) -> None:
@@ -87,11 +89,6 @@ def delete(found: SettingsFile, folders: int) -> None:
         except OSError:  # it isn't empty or isn't ours to remove; it stays
             return
         folder = os.path.dirname(folder)
-
-
-def read_plain(place: str) -> SettingsFile:
-    """Return a file that is no link. Raises as `read` does."""
-    return _read_regular(place, place)
 
 
 def check_unchanged(found: SettingsFile) -> None:
@@ -117,41 +114,21 @@ def _read_regular(path: str, place: str) -> SettingsFile:
     return SettingsFile(path, place, data, stat.S_IMODE(found.st_mode))
 
 
-def _check_owner_of_folder(folder: str) -> None:
-    if os.stat(folder).st_uid != os.geteuid():
-        raise InstallError(f"{folder} belongs to another user", "edit the file as that user")
-
-
-def _parents(place: str) -> list[str]:
-    found = []
-    while place != os.path.dirname(place):
-        place = os.path.dirname(place)
-        found.append(place)
-    return found
-
-
-def _sync(folder: str) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def backup_paths(place: str) -> list[str]:
     """Return the copies beside a file, the latest first."""
     folder, name = os.path.split(place)
     if not os.path.isdir(folder):
         return []
-    pattern = re.compile(re.escape(name + BACKUP_SUFFIX) + r"([0-9]{4})")
-    found = [(match.group(1), entry) for entry in os.listdir(folder) if (match := pattern.fullmatch(entry))]
-    return [os.path.join(folder, entry) for _, entry in sorted(found, reverse=True)]
+    pattern = re.compile(re.escape(name + BACKUP_SUFFIX) + r"([0-9]{4,})")
+    matches = [match for match in map(pattern.fullmatch, os.listdir(folder)) if match]
+    newest_first = sorted(matches, key=lambda match: int(match[1]), reverse=True)
+    return [os.path.join(folder, match[0]) for match in newest_first]
 
 
 def read_backup(path: str) -> bytes | None:
     """Return a copy, None if it is a link, a device, another user's, or gone."""
     try:
-        return read_plain(path).data
+        return _read_regular(path, path).data
     except (InstallError, OSError):
         return None
 
@@ -160,9 +137,7 @@ def add_backup(found: SettingsFile) -> str:
     """Copy a file beside itself with its mode and return the copy's path; the oldest copies are deleted."""
     assert found.data is not None
     kept = backup_paths(found.place)
-    if kept and int(kept[0][-4:]) >= 9999:
-        kept = _renumbered(kept)
-    number = int(kept[0][-4:]) + 1 if kept else 1
+    number = int(kept[0].rpartition("-")[2]) + 1 if kept else 1
     path = f"{found.place}{BACKUP_SUFFIX}{number:04d}"
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     with open(handle, "wb") as file:
@@ -173,14 +148,3 @@ def add_backup(found: SettingsFile) -> str:
     for old in kept[MAX_BACKUPS - 1 :]:
         os.unlink(old)
     return path
-
-
-def _renumbered(kept: list[str]) -> list[str]:
-    """Renumber the copies from 1; return them, the latest first."""
-    renamed = []
-    for number, path in enumerate(reversed(kept[:MAX_BACKUPS]), 1):
-        renamed.append(f"{path[:-4]}{number:04d}")
-        os.replace(path, renamed[-1])
-    for path in kept[MAX_BACKUPS:]:
-        os.unlink(path)
-    return renamed[::-1]

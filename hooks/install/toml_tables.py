@@ -10,23 +10,13 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .errors import InstallError, UnreadableText
 from .jsonc import newline
 
 Path = tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """The span of a table: from its header to the next header or the end, without trailing blanks."""
-
-    path: Path
-    start: int
-    end: int
 
 
 def parse(text: str) -> dict[str, Any]:
@@ -64,83 +54,55 @@ def append(text: str, path: Path, values: Mapping[str, Any]) -> str:
 def update(text: str, path: Path, values: Mapping[str, Any]) -> str:
     """Set keys of a table; its other keys stay. Raises `InstallError` if that can't be done."""
     name = ".".join(path)
-    table = next((one for one in tables(text) if one.path == path), None)
+    span = next((span for own, *span in _tables(text) if own == name), None)
     found = lookup(parse(text), path)
-    if table is None or not isinstance(found, dict):
+    if span is None or not isinstance(found, dict):
         raise InstallError(f"{name} isn't written as a table of its own", "change it by hand")
     own = {key: value for key, value in found.items() if not isinstance(value, dict)}
     if not all(_is_simple(value) for value in own.values()):
         raise InstallError(f"{name} holds values that can't be kept as they are written", "change it by hand")
     end = newline(text)
     body = _render(path, {**own, **values}, end)
-    body = body if text[table.start : table.end].endswith("\n") else body.removesuffix(end)
-    after = text[: table.start] + body + text[table.end :]
+    start, stop = span
+    body = body if text[start:stop].endswith("\n") else body.removesuffix(end)
+    after = text[:start] + body + text[stop:]
     return _checked(after, _with(parse(text), path, {**found, **values}), f"{name} can't be changed")
 
 
 def remove(text: str, path: Path) -> str:
     """Remove a table and its subtables. Raises `InstallError` if it isn't written as a table."""
     after = text
-    for table in reversed([one for one in tables(text) if one.path[: len(path)] == path]):
-        start = table.start
-        blank = re.search(r"(?:(?<=\n)|^)(?:[ \t]*\r?\n)?\Z", after[:start])
-        start -= len(blank.group()) if blank else 0
-        after = after[:start] + after[table.end :]
+    for name, start, end in reversed(_tables(text)):
+        if f"{name}.".startswith(f"{'.'.join(path)}."):
+            blank = re.search(r"(?:(?<=\n)|^)(?:[ \t]*\r?\n)?\Z", after[:start])
+            after = after[: start - (len(blank.group()) if blank else 0)] + after[end:]
     expected = _without(parse(text), path)
     return _checked(
         after, expected, f"{'.'.join(path)} isn't written as a table of its own, remove it by hand"
     )
 
 
-def tables(text: str) -> Iterator[Table]:
-    """Yield the tables of a valid text in order, including those of arrays."""
-    headers = list(_headers(text))
-    for number, (path, start) in enumerate(headers):
-        end = headers[number + 1][1] if number + 1 < len(headers) else len(text)
-        body = text[start:end]
-        # Comments and blank lines before the next header belong to that one.
-        kept = re.sub(r"(?:(?<=\n)[ \t]*(?:#[^\n]*|\r)?(?:\n|\Z))+\Z", "", body)
-        yield Table(path, start, start + len(kept))
+def _tables(text: str) -> list[tuple[str, int, int]]:
+    """Return the name and the span of each table whose header has bare keys, and of those of others.
+
+    A table goes to the next header; comments and blank lines before that belong to it.
+    """
+    bare = _TEXTS.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
+    headers = [(re.sub(r"\s", "", found[1]), found.start()) for found in _HEADER.finditer(bare)]
+    ends = [*(start for _, start in headers[1:]), len(text)]
+    tables = [(name, start, text[start:end]) for (name, start), end in zip(headers, ends, strict=False)]
+    return [(name, start, start + len(_BEFORE_HEADER.sub("", body))) for name, start, body in tables]
 
 
-def _headers(text: str) -> Iterator[tuple[Path, int]]:
-    """Yield the path and offset of each header, ignoring strings and arrays."""
-    depth, at = 0, 0
-    while match := _NEXT.search(text, at):
-        mark, start, at = match.group().strip(" \t"), match.start(), match.end()
-        if mark == "[" and not depth and start == text.rfind("\n", 0, start) + 1:
-            line_end = text.find("\n", at)
-            line = text[start : line_end if line_end >= 0 else len(text)]
-            yield _header_path(line.rstrip("\r")), start
-            at = start + len(line)
-        elif mark in {"[", "{"}:
-            depth += 1
-        elif mark in {"]", "}"}:
-            depth -= 1
-
-
-_NEXT = re.compile(
+_TEXTS = re.compile(
     r"""
     \"{3}(?:\\.|[^\\])*?\"{3,5} | \'{3}.*?\'{3,5}      # multi-line strings
     | "(?:\\.|[^"\\\n])*" | '[^'\n]*' | \#[^\n]*     # single-line strings, comments
-    | ^[ \t]*\[ | [\[\]{}]                            # possible headers, and brackets
     """,
-    re.DOTALL | re.MULTILINE | re.VERBOSE,
+    re.DOTALL | re.VERBOSE,
 )
-
-
-def _header_path(line: str) -> Path:
-    """Return the keys of a header line, as tomllib reads them."""
-    found: Any = tomllib.loads(line)
-    path: list[str] = []
-    while found:
-        if isinstance(found, list):
-            found = found[0]
-            continue
-        key = next(iter(found))
-        path.append(key)
-        found = found[key]
-    return tuple(path)
+_HEADER = re.compile(r"^[ \t]*\[\[?([^\[\],\n]*)\]\]?[ \t\r]*$", re.MULTILINE)
+_BEFORE_HEADER = re.compile(r"(?:(?<=\n)[ \t]*(?:#[^\n]*|\r)?(?:\n|\Z))+\Z")
 
 
 def _render(path: Path, values: Mapping[str, Any], end: str) -> str:

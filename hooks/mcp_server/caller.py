@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from ...ipc import errors as codes
 from ...ipc.aclient import DaemonLink
-from ...ipc.errors import INVALID_PARAMS, NOT_FOUND, DaemonUnavailable, RpcError
+from ...ipc.errors import NOT_FOUND, DaemonUnavailable, RpcError
 
 CALL_S = 90.0
 """Maximum seconds of a call: a first question to a large project waits for its index."""
@@ -31,140 +31,77 @@ class ClientIdentity:
 
 
 class DaemonSession:
-    """The daemon as one MCP connection uses it. `call_s` is the maximum time of a call.
+    """The daemon as one MCP connection uses it: each call names the project and the agent.
 
-    The host is asked for its roots once, and again after they changed.
+    `call_s` is the maximum time of a call. The host is asked for its roots once, and again after they
+    changed.
     """
 
     def __init__(self, caller: ClientIdentity, link: DaemonLink, call_s: float = CALL_S) -> None:
         self._caller = caller
         self._link = link
         self._call_s = call_s
-        self.has_unseen = False
-        """Whether the daemon counts contexts as sent that were too large for the agent to see."""
-        self._folder: str | None = None
-        self._roots: dict[str, str] = {}
-        self._session_made = False
+        self._folder = ""
+        self._has_session = False
+        self.agent_name = ""
+        self.session_id = caller.session_id
 
     @property
-    def session_id(self) -> str:
-        """The session that this connection works in."""
-        return self._caller.session_id
+    def cwd(self) -> str:
+        """The folder in which the project is looked for."""
+        return self._folder or self._caller.cwd
 
-    async def settle_folder(self, ask_roots: Callable[[], Awaitable[list[str]]] | None) -> None:
-        """Choose the folder in which the project is looked for; `ask_roots` returns the host's URIs.
+    async def settle(self, agent_name: str, ask_roots: Callable[[], Awaitable[list[str]]] | None) -> None:
+        """Take the agent's name, and choose the folder; `ask_roots` returns the host's URIs.
 
         Never raises for the host: without roots it is served where it started the pump.
         """
-        if self._folder is None:
-            asked = ask_roots is not None and not self._caller.chosen
-            uris = await ask_roots() if asked and ask_roots is not None else []
+        self.agent_name = agent_name[:AGENT_NAME_CHARACTERS]
+        if not self._folder:
+            uris = await ask_roots() if ask_roots is not None and not self._caller.chosen else []
             self._folder = choose_folder(self._caller.cwd, uris)
 
     def forget_folder(self) -> None:
         """Ask for the roots again at the next request."""
-        self._folder = None
+        self._folder = ""
 
-    def about(self, agent_name: str) -> Inquiry:
-        """Return a request of the agent with that name."""
-        return Inquiry(self, self._folder or self._caller.cwd, agent_name[:AGENT_NAME_CHARACTERS])
+    async def ask(self, method: str, **params: Any) -> dict[str, Any]:
+        """Call a method on the project; parameters that are None are left out."""
+        return await self.ask_plain(method, cwd=self.cwd, **params)
 
-    async def call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Call a method of the daemon. Raises `RpcError`, and `DaemonUnavailable` also for a hanging one."""
+    async def ask_session(self, method: str, **params: Any) -> dict[str, Any]:
+        """Call a method on the session, which is made if it doesn't exist."""
+        try:
+            if self._has_session:
+                return await self.ask_plain(method, session_id=self.session_id, **params)
+        except RpcError as error:
+            if error.code != NOT_FOUND:  # else it was removed
+                raise
+        try:
+            await self.ask("CreateSession", session_id=self.session_id)
+        except RpcError as error:  # it may exist
+            if (error.data or {}).get("field") != "session_id":
+                raise
+        self._has_session = True
+        return await self.ask_plain(method, session_id=self.session_id, **params)
+
+    async def ask_plain(self, method: str, **params: Any) -> dict[str, Any]:
+        """Call a method with only these parameters and the agent's name.
+
+        Raises `RpcError`, and `DaemonUnavailable` also for a daemon that hangs.
+        """
+        named = {**params, "agent_name": self.agent_name or None}
+        given = {name: value for name, value in named.items() if value is not None}
         try:
             async with asyncio.timeout(self._call_s):
-                result: dict[str, Any] = await self._link.call(method, params)
+                result: dict[str, Any] = await self._link.call(method, given)
         except TimeoutError as error:
             raise DaemonUnavailable(f"the daemon didn't answer {method} within {self._call_s:g} s") from error
         return result
 
-    async def root_of(self, cwd: str, agent_name: str) -> str:
-        """Return the root of the project that a folder belongs to, which an agent asks for."""
-        root = self._roots.get(cwd)
-        if root is None:
-            params = {"cwd": cwd, "agent_name": agent_name}
-            found = await self.call("OpenProject", {name: value for name, value in params.items() if value})
-            root = str(found["root"])
-            self._roots[cwd] = root
-        return root
-
-    async def make_session(self, cwd: str, agent_name: str) -> None:
-        """Make the session if it doesn't exist yet."""
-        if self._session_made:
-            return
-        params = {"cwd": cwd, "session_id": self.session_id, "agent_name": agent_name}
-        try:
-            await self.call("CreateSession", {name: value for name, value in params.items() if value})
-        except RpcError as error:
-            if error.code != INVALID_PARAMS or (error.data or {}).get("field") != "session_id":
-                raise
-            await self.call(
-                "GetSession", {"session_id": self.session_id}
-            )  # fails for a bad id, not for an existing session
-        self._session_made = True
-
-    def forget_session(self) -> None:
-        """Make the session again when it is needed: it was removed."""
-        self._session_made = False
-
-
-class Inquiry:
-    """One request of an agent: each of its calls names the project and the agent."""
-
-    def __init__(self, session: DaemonSession, cwd: str, agent_name: str) -> None:
-        self._session = session
-        self.cwd = cwd
-        self.agent_name = agent_name
-
-    @property
-    def session_id(self) -> str:
-        """The session that the request is part of."""
-        return self._session.session_id
-
-    async def ask(self, method: str, **params: Any) -> dict[str, Any]:
-        """Call a method on the project; parameters that are None are left out."""
-        return await self._call(method, {"cwd": self.cwd, **params})
-
-    async def ask_session(self, method: str, **params: Any) -> dict[str, Any]:
-        """Call a method on the session, which is made if it doesn't exist."""
-        for last in (False, True):
-            await self._session.make_session(self.cwd, self.agent_name)
-            try:
-                return await self._call(method, {"session_id": self.session_id, **params})
-            except RpcError as error:
-                if last or error.code != NOT_FOUND:
-                    raise
-                self._session.forget_session()
-        raise AssertionError("unreachable")
-
-    async def ask_scope(self, method: str, **params: Any) -> dict[str, Any]:
-        """Call a method on the session's scope in the project."""
-        scope = await self.ask("PrepareContext", session_id=self.session_id)
-        return await self._call(method, {"scope_id": scope["scope_id"], **params})
-
-    async def ask_plain(self, method: str, **params: Any) -> dict[str, Any]:
-        """Call a method with only these parameters, without a project or session."""
-        return await self._call(method, params)
-
-    def note_unseen(self) -> None:
-        """Record that a context was built that the agent didn't see."""
-        self._session.has_unseen = True
-
-    async def forget_unseen(self) -> None:
-        """Let the daemon send again what it recorded as sent, if the agent didn't see all of it."""
-        if self._session.has_unseen:
-            await self.ask_session("ResumeSession")
-            self._session.has_unseen = False
-
-    async def root(self) -> str:
-        """Return the project's root."""
-        return await self._session.root_of(self.cwd, self.agent_name)
-
-    async def _call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        named = {**params, "agent_name": self.agent_name or None}
-        return await self._session.call(
-            method, {name: value for name, value in named.items() if value is not None}
-        )
+    async def open_project(self) -> str:
+        """Open the project, and return its root."""
+        return str((await self.ask("OpenProject"))["root"])
 
 
 def choose_folder(cwd: str, uris: Iterable[str]) -> str:
@@ -173,7 +110,8 @@ def choose_folder(cwd: str, uris: Iterable[str]) -> str:
     Hosts with a window start their servers in the home folder or `/`, and name what is open as roots.
     """
     folders = [folder for folder in map(_folder_of, uris) if folder]
-    if any(_holds(folder, cwd) for folder in folders):
+    here = f"{os.path.realpath(cwd)}/"
+    if any(here.startswith(f"{os.path.realpath(folder).rstrip('/')}/") for folder in folders):
         return cwd
     return folders[0] if folders else cwd
 
@@ -190,11 +128,6 @@ def _folder_of(uri: str) -> str:
     return path if os.path.isabs(path) and "\0" not in path and os.path.isdir(path) else ""
 
 
-def _holds(folder: str, path: str) -> bool:
-    folder, path = os.path.realpath(folder), os.path.realpath(path)
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
-
-
 class ToolError(Exception):
     """The request can't be done as it is. `message` says why, `hint` what to do instead."""
 
@@ -202,13 +135,12 @@ class ToolError(Exception):
         super().__init__(f"{message}. {hint[:1].upper()}{hint[1:]}.")
 
 
-def from_rpc(error: RpcError) -> ToolError:
-    """Return the error that an agent reads for an error of the daemon."""
-    return ToolError(error.message.rstrip("."), _HINTS.get(error.code, _OTHERWISE))
-
-
-def from_unavailable(error: Exception) -> ToolError:
-    """Return the error that an agent reads if no daemon answers."""
+def tool_error(error: ToolError | RpcError | DaemonUnavailable) -> ToolError:
+    """Return the error that an agent reads for an error of the daemon, or if no daemon answers."""
+    if isinstance(error, ToolError):
+        return error
+    if isinstance(error, RpcError):
+        return ToolError(error.message.rstrip("."), _HINTS.get(error.code, _OTHERWISE))
     return ToolError(
         f"foveal's daemon doesn't answer: {error}".rstrip("."),
         "call the tool again, which starts the daemon; if that fails too, go on without foveal's tools",

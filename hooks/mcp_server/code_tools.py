@@ -6,35 +6,24 @@ import re
 from typing import Any
 
 from ...ipc.errors import NOT_FOUND, RpcError
-from .caller import Inquiry, ToolError
+from .caller import DaemonSession, ToolError
 from .tool import (
     CHARACTERS_PER_TOKEN,
     NOTE,
-    TEXT,
-    TEXTS,
-    TRUTH,
-    WHOLE,
     Arguments,
     Tool,
     block,
+    cut,
     inline,
-    kept,
-    left_out,
     max_tokens,
     number,
     plain,
-    reply,
-    rows,
     text,
     texts,
 )
 
 MOST_TOKENS = 10_000
 """Maximum tokens of an answer; above it Claude Code warns."""
-
-PLACE: dict[str, Any] = {"node_id": TEXT, "path": TEXT, "start_line": WHOLE, "end_line": WHOLE, "kind": TEXT}
-
-REMARKS = {**TEXTS, "description": "what a name was taken for, how much more there is"}
 
 WHY_READ_SO = ("asks ", "names ", "holds ", "commands ", "the caller chose ")
 """The beginnings of evidence that only explains why a question took its route."""
@@ -44,24 +33,25 @@ _NAMES = re.compile(r"(?<=its node id): .*", re.DOTALL)
 """The names in a remark, which the results name too."""
 
 
-def remarks_of(found: dict[str, Any]) -> dict[str, Any]:
+def remarks_of(found: dict[str, Any]) -> list[str]:
     """Return the daemon's hint and remarks: the number of further results, a name's interpretation, advice if
-    nothing was found. The reasons of a question's route are left out: they are for people."""
+    nothing was found, what may be missing. The reasons of a question's route are left out: they are for
+    people."""
     hint = plain(found.get("hint") or "")
-    remarks = [
-        plain(_NAMES.sub("", remark)) for remark in found["evidence"] if not remark.startswith(WHY_READ_SO)
+    said = [plain(_NAMES.sub("", one)) for one in found["evidence"] if not one.startswith(WHY_READ_SO)]
+    return [
+        *([hint] if hint else []),
+        *(remark for remark in said if remark not in hint),
+        *map(plain, found["degraded"]),
     ]
-    return kept(
-        {"hint": hint, "remarks": [remark for remark in remarks if remark not in hint]}, "hint", "remarks"
-    )
 
 
-async def why_nothing(inquiry: Inquiry) -> list[str]:
-    """Return the remark for an empty answer from a project that isn't indexed completely."""
-    projects = (await inquiry.ask("Status"))["projects"]
-    if all(project["state"] not in {"scanning", "indexing"} for project in projects):
-        return []
-    return ["the project is still being indexed, so that it may be there all the same; ask again in a moment"]
+async def nothing(session: DaemonSession, first: str, found: dict[str, Any]) -> list[str]:
+    """Return an empty answer, which says so if the project isn't indexed completely."""
+    projects = (await session.ask("Status"))["projects"]
+    unready = any(project["state"] in {"scanning", "indexing"} for project in projects)
+    why = "the project is still being indexed, so that it may be there all the same; ask again in a moment"
+    return [first, *remarks_of(found), *([why] if unready and not found["degraded"] else [])]
 
 
 def headline(place: dict[str, Any]) -> str:
@@ -69,8 +59,10 @@ def headline(place: dict[str, Any]) -> str:
     where = inline(f"{place['path']}:{place['start_line']}-{place['end_line']}")
     name = f" {inline(place['symbol'], 200)}" if place.get("symbol") else ""
     unsure = " (by its name only)" if place.get("certainty") == "name" else ""
-    why = f" - {inline(place['why'], 200)}" if place.get("why") else ""
-    begins = f", from line {place['snippet_line']}" if place.get("snippet_line") else ""
+    reasons = [*place.get("why", ()), *([f"through {place['via']}"] if place.get("via") else [])]
+    why = f" - {inline('; '.join(reasons), 200)}" if reasons else ""
+    is_part = place.get("snippet") and place["snippet_line"] != place["start_line"]
+    begins = f", from line {place['snippet_line']}" if is_part and "definition" not in place else ""
     return f"{where} {plain(place['kind'], 40)}{name}{unsure}{why}{begins}"
 
 
@@ -81,92 +73,58 @@ RELATED = 10
 """Maximum nodes shown of each relation; GetNode returns up to 50."""
 
 
-async def _find(inquiry: Inquiry, given: dict[str, Any]) -> dict[str, Any]:
+async def _find(session: DaemonSession, given: dict[str, Any]) -> list[str]:
     name = given["name"].strip()
     if "#" not in name and len(name.split()) > 1:
         raise ToolError(
             "name must be one name such as login or Session.login, not a sentence",
             "give the name alone, or ask in words with search_code",
         )
-    found = await inquiry.ask(
+    found = await session.ask(
         "Query", query=name, route="structural", path_prefix=given["path"], limit=given["limit"]
     )
-    matches = [_match(hit) for hit in found["results"]]
-    answer: dict[str, Any] = {
-        "matches": matches,
-        "guess": bool(matches) and _is_guess(found),
-        "degraded": [plain(reason) for reason in found["degraded"]],
-        **remarks_of(found),
-    }
+    matches = found["results"]
     if not matches:
-        return {**answer, "degraded": [*answer["degraded"], *await why_nothing(inquiry)]}
-    return {**answer, **await _details(inquiry, matches[0]["node_id"])}
-
-
-def _is_guess(found: dict[str, Any]) -> bool:
-    return all(hit.get("certainty") == "name" for hit in found["results"])
-
-
-def _match(hit: dict[str, Any]) -> dict[str, Any]:
-    names = ("node_id", "path", "start_line", "end_line", "kind")
-    return {**{name: hit[name] for name in names}, **kept(hit, "symbol", "certainty")}
-
-
-async def _details(inquiry: Inquiry, node_id: str) -> dict[str, Any]:
-    """Return the details of the best match, nothing if it no longer exists."""
-    try:
-        node = await inquiry.ask("GetNode", node_id=node_id)
-    except RpcError as error:
-        if error.code != NOT_FOUND:
-            raise
-        return {}
-    related = {name: _related(node.get(name) or [], node["path"]) for name in _RELATIONS}
-    # A file is only named here: its text can be read from the disk.
-    shown = "definition" if "#" in node_id else "doc"
-    return kept({**node, **related}, shown, *_RELATIONS)
-
-
-def _related(nodes: list[dict[str, Any]], path: str) -> list[dict[str, Any]]:
-    """Return each node once, at the first line of the relation. `path` is named only if it is neither the
-    node's own file nor the match's."""
-    first: dict[str, dict[str, Any]] = {}
-    for node in nodes:
-        first.setdefault(node.get("node_id") or f"{node.get('name')} {node['path']}", node)
+        return await nothing(session, "No such name is known.", found)
+    guessed = all(match.get("certainty") == "name" for match in matches)
+    # Why it was found and its snippet say no more than the name and the definition.
+    places = [headline({**match, "why": (), "via": "", "snippet": ""}) for match in matches]
     return [
-        {
-            "name": _name_of(node),
-            **({} if node["path"] in {path, _name_of(node).partition("#")[0]} else {"path": node["path"]}),
-            "line": node["line"],
-            "sure": node.get("certainty") == "resolved",
-        }
-        for node in list(first.values())[:RELATED]
+        "\n".join([NOTE, *remarks_of(found), ""]),
+        *(["Nothing has exactly this name; the nearest:"] if guessed else []),
+        *places,
+        *await _details(session, matches[0]["node_id"], given["max_tokens"]),
     ]
 
 
-def _name_of(node: dict[str, Any]) -> str:
-    return str(node.get("node_id") or node.get("name") or node["path"])
-
-
-def _render_symbol(answer: dict[str, Any]) -> str:
-    if not answer["matches"] and not answer.get("more"):
-        said = ["No such name is known.", answer.get("hint", ""), *answer.get("remarks", [])]
-        return "\n".join(filter(None, [*said, *answer["degraded"]]))
-    lines = [NOTE, *answer.get("remarks", []), ""]
-    if answer["guess"]:
-        lines.append("Nothing has exactly this name; the nearest:")
-    lines += [headline(match) for match in answer["matches"]]
-    if answer.get("definition"):
-        lines += ["", "The first of them:", block(answer["definition"])]
+async def _details(session: DaemonSession, node_id: str, limit: int) -> list[str]:
+    """Return the text of the best match and what it is related to, nothing if it no longer exists."""
+    try:
+        node = await session.ask("GetNode", node_id=node_id)
+    except RpcError as error:
+        if error.code != NOT_FOUND:
+            raise
+        return []
+    # A file is only named here: its text can be read from the disk.
+    definition = cut(node["definition"], limit * CHARACTERS_PER_TOKEN // 2) if "#" in node_id else ""
+    lines = [f"\nThe first of them:\n{block(definition)}"] if definition else []
+    if definition != node["definition"] and definition:
+        lines.append("It goes on in the file.")
     for name, word in _RELATIONS.items():
-        if answer.get(name):
-            lines += ["", f"{word}:", *map(_render_related, answer[name])]
-    return "\n".join([*lines, *left_out(answer), *answer["degraded"]])
+        related: dict[str, dict[str, Any]] = {}
+        for one in node.get(name) or []:
+            related.setdefault(one.get("node_id") or f"{one.get('name')} {one['path']}", one)
+        shown = [_related(one, node["path"]) for one in list(related.values())[:RELATED]]
+        lines += [f"\n{word}:\n{shown[0]}", *shown[1:]] if shown else []
+    return lines
 
 
-def _render_related(node: dict[str, Any]) -> str:
-    unsure = "" if node["sure"] else " (by its name only)"
-    where = f"{inline(node['path'])}:" if node.get("path") else "line "
-    return f"- {inline(node['name'], 200)} at {where}{node['line']}{unsure}"
+def _related(node: dict[str, Any], path: str) -> str:
+    """Return the line about a related node. Its file is named only if neither its name nor `path` is it."""
+    name = str(node.get("node_id") or node.get("name") or node["path"])
+    unsure = "" if node.get("certainty") == "resolved" else " (by its name only)"
+    where = "line " if node["path"] in {path, name.partition("#")[0]} else f"{inline(node['path'])}:"
+    return f"- {inline(name, 200)} at {where}{node['line']}{unsure}"
 
 
 _RELATIONS = {
@@ -175,8 +133,6 @@ _RELATIONS = {
     "subclasses": "Subclasses",
     "superclasses": "Superclasses",
 }
-
-_RELATED_ROWS = rows({"name": TEXT, "line": WHOLE, "sure": TRUTH}, path=TEXT)
 
 FIND_SYMBOL = Tool(
     name="find_symbol",
@@ -194,21 +150,8 @@ FIND_SYMBOL = Tool(
             "max_tokens": max_tokens(300, MOST_TOKENS, SYMBOL_TOKENS),
         }
     ),
-    reply=reply(
-        {
-            "matches": rows(PLACE, symbol=TEXT, certainty=TEXT),
-            "guess": {**TRUTH, "description": "nothing has exactly this name"},
-            "degraded": {**TEXTS, "description": "why a name may be missing"},
-        },
-        hint=TEXT,
-        remarks=REMARKS,
-        definition={**TEXT, "description": "the text of the first match"},
-        doc=TEXT,
-        **dict.fromkeys(_RELATIONS, _RELATED_ROWS),
-    ),
     effect="reads",
     run=_find,
-    render=_render_symbol,
 )
 
 
@@ -220,8 +163,8 @@ LINE_CHARACTERS = 200
 """Maximum characters of a line in a snippet; longer lines are data or minified."""
 
 
-async def _search(inquiry: Inquiry, given: dict[str, Any]) -> dict[str, Any]:
-    found = await inquiry.ask(
+async def _search(session: DaemonSession, given: dict[str, Any]) -> list[str]:
+    found = await session.ask(
         "Query",
         query=given["query"],
         limit=given["limit"],
@@ -231,14 +174,10 @@ async def _search(inquiry: Inquiry, given: dict[str, Any]) -> dict[str, Any]:
         for_agent=True,
         relation=given["relation"],
     )
-    answer = {
-        "results": [_place(hit, given["max_tokens"]) for hit in _distinct(found["results"])],
-        "route": found["route"],
-        "degraded": [plain(reason) for reason in found["degraded"]],
-    }
-    if not answer["results"] and not found["degraded"]:
-        answer["degraded"] = await why_nothing(inquiry)
-    return {**answer, **remarks_of(found)}
+    if not found["results"]:
+        return await nothing(session, "Nothing was found.", found)
+    places = [_place(hit, given["max_tokens"]) for hit in _distinct(found["results"])]
+    return ["\n".join([NOTE, *remarks_of(found)]), *places]
 
 
 def _distinct(hits: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -254,69 +193,32 @@ def _distinct(hits: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return distinct
 
 
-def _place(hit: dict[str, Any], limit: int) -> dict[str, Any]:
-    names = ("path", "start_line", "end_line", "kind", "node_id", "score")
-    begins = {"snippet_line": hit["snippet_line"]} if hit["snippet_line"] != hit["start_line"] else {}
-    why = [*hit["why"], *([f"through {hit['via']}"] if hit.get("via") else [])]
-    return {
-        **{name: hit[name] for name in names},
-        **(begins if hit["snippet"] and "definition" not in hit else {}),
-        **kept(
-            {**hit, "why": "; ".join(why), "snippet": _snippet(hit["snippet"], limit)},
-            "symbol",
-            "certainty",
-            "why",
-            *(() if "definition" in hit else ("snippet",)),
-        ),
-        **_whole(hit, limit),
-    }
+def _place(hit: dict[str, Any], limit: int) -> str:
+    """Return a place with its snippet, or the best one with its text and the definitions it needs.
 
-
-def _whole(hit: dict[str, Any], limit: int) -> dict[str, Any]:
-    """Return the text of the best place and the definitions it needs, within two thirds of the answer."""
-    if "definition" not in hit:
-        return {}
-    room = limit * CHARACTERS_PER_TOKEN * 2 // 3
-    text = hit["definition"]
-    shown = text if len(text) <= room else text[:room].rpartition("\n")[0]
-    needs = [
-        f"{needed['node_id'].partition('#')[0]}:{needed['start_line']} {needed['text']}"
-        for needed in hit.get("needs", ())
-    ]
-    return {
-        "definition": shown,
-        **({"truncated": True} if shown != text or hit["truncated"] else {}),
-        **({"needs": needs} if needs else {}),
-    }
-
-
-def _snippet(text: str, limit: int) -> str:
-    """Return a snippet of at most a third of the answer, so that one place at least is always shown."""
+    A snippet takes at most a third of the answer, so that one place at least is always shown, and a text two
+    thirds.
+    """
     room = limit * CHARACTERS_PER_TOKEN // 3
-    lines = []
-    for line in text.split("\n"):
-        shown = line if len(line) <= LINE_CHARACTERS else f"{line[: LINE_CHARACTERS - 1]}…"
-        room -= len(shown) + 1
-        if room < 0:
-            break
-        lines.append(shown)
+    lines = ["", headline(hit)]
+    if "definition" in hit:
+        shown = cut(hit["definition"], room * 2)
+        lines += [
+            block(shown),
+            *(["It goes on in the file."] if shown != hit["definition"] or hit["truncated"] else []),
+        ]
+        needs = [
+            f"{needed['node_id'].partition('#')[0]}:{needed['start_line']} {needed['text']}"
+            for needed in hit.get("needs", ())
+        ]
+        lines += ["It names and calls:", block("\n".join(needs))] if needs else []
+    elif hit["snippet"]:
+        short = "\n".join(
+            line if len(line) <= LINE_CHARACTERS else f"{line[: LINE_CHARACTERS - 1]}…"
+            for line in hit["snippet"].split("\n")
+        )
+        lines.append(block(cut(short, room)))
     return "\n".join(lines)
-
-
-def _render_search(answer: dict[str, Any]) -> str:
-    if not answer["results"] and not answer.get("more"):
-        said = ["Nothing was found.", answer.get("hint", ""), *answer.get("remarks", [])]
-        return "\n".join(filter(None, [*said, *answer["degraded"]]))
-    lines = [NOTE, *answer.get("remarks", [])]
-    for place in answer["results"]:
-        lines += ["", headline(place)]
-        if place.get("definition"):
-            lines.append(block(place["definition"]))
-            lines += ["It goes on in the file."] if place.get("truncated") else []
-            lines += ["It names and calls:", block("\n".join(place["needs"]))] if place.get("needs") else []
-        elif place.get("snippet"):
-            lines.append(block(place["snippet"]))
-    return "\n".join([*lines, "", *left_out(answer), *answer["degraded"]]).rstrip()
 
 
 SEARCH_CODE = Tool(
@@ -346,26 +248,6 @@ SEARCH_CODE = Tool(
             "max_tokens": max_tokens(300, MOST_TOKENS, SEARCH_TOKENS),
         }
     ),
-    reply=reply(
-        {
-            "results": rows(
-                {**PLACE, "score": {"type": "number"}},
-                symbol=TEXT,
-                certainty=TEXT,
-                why=TEXT,
-                snippet=TEXT,
-                snippet_line=WHOLE,
-                definition=TEXT,
-                truncated=TRUTH,
-                needs=TEXTS,
-            ),
-            "route": TEXT,
-            "degraded": TEXTS,
-        },
-        hint=TEXT,
-        remarks=REMARKS,
-    ),
     effect="reads",
     run=_search,
-    render=_render_search,
 )

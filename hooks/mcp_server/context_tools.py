@@ -4,27 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from .caller import Inquiry, ToolError
+from .caller import DaemonSession, ToolError
 from .tool import (
     CHARACTERS_PER_TOKEN,
     RULES_NOTE,
-    TEXT,
-    TEXTS,
-    TRUTH,
-    WHOLE,
     Arguments,
     Tool,
-    bullets,
-    fit,
     inline,
     items,
-    kept,
     max_tokens,
     plain,
-    reply,
     text,
     texts,
-    tokens_of,
     truth,
 )
 
@@ -35,53 +26,46 @@ each answer until the end. It holds the rules, the map, and three to five files 
 MOST_TOKENS = 20_000
 """Maximum tokens of a context. Claude Code cuts at 25,000 by its own, higher count."""
 
-REMARKS_TOKENS = 250
-"""Tokens reserved for the lists around the context, such as files and gaps; an eighth of small answers."""
-
-AS_JSON = 8 / 9
-"""Size of code as text relative to the same as JSON, which escapes line breaks, quotes and backslashes."""
-
-TRIES = 4
-"""Maximum tries to fit a context. JSON is at most twice as large, so the second nearly always fits."""
+REMARKS_TOKENS = 300
+"""Tokens reserved for the lines around the context, such as gaps; a quarter of small answers."""
 
 
-async def _get_context(inquiry: Inquiry, given: dict[str, Any]) -> dict[str, Any]:
+async def _get_context(session: DaemonSession, given: dict[str, Any]) -> list[str]:
     if given["include_items"]:
-        await _require_agent_items(inquiry, given["include_items"])
-    room = min(REMARKS_TOKENS, given["max_tokens"] // 8)
-    budget = int((given["max_tokens"] - room) * AS_JSON)
-    for _ in range(TRIES):
-        if given["delta"]:
-            await inquiry.forget_unseen()
-        answer = _answer(await _context(inquiry, given, budget), room)
-        size = tokens_of(answer, _render_context(answer))
-        if size <= given["max_tokens"]:
-            return answer
-        inquiry.note_unseen()
-        # Scaled from the actual size, which may be below the budget: a larger budget changes nothing.
-        budget = min(budget, answer["tokens"]) * given["max_tokens"] // size - 20
-    raise ToolError(
-        f"the context doesn't fit into {given['max_tokens']} tokens", "ask with a larger max_tokens"
-    )
-
-
-async def _context(inquiry: Inquiry, given: dict[str, Any], budget: int) -> dict[str, Any]:
-    return await inquiry.ask(
+        await _require_agent_items(session, given["include_items"])
+    budget = given["max_tokens"] - min(REMARKS_TOKENS, given["max_tokens"] // 4)
+    answer = await session.ask(
         "GetContext",
-        session_id=inquiry.session_id,
+        session_id=session.session_id,
         prompt=given["prompt"],
         focus_paths=given["focus_paths"],
         include_items=given["include_items"],
         delta=given["delta"] or None,
-        max_tokens=max(budget, 1),
+        max_tokens=budget,
         reserve_tokens=0,
-        max_bytes=max(budget, 1) * CHARACTERS_PER_TOKEN * 4,  # a character has up to four bytes
+        max_bytes=budget * CHARACTERS_PER_TOKEN * 4,  # a character has up to four bytes
     )
+    remarks = [plain(remark) for remark in (*answer["gaps"], *answer["degraded"])]
+    if answer["partial"]:
+        remarks.append("the project isn't known completely yet; ask again in a moment")
+    if answer["truncated"]:
+        remarks.append("something was cut or left out; ask with a larger max_tokens if you need it")
+    tools = [
+        inline(f"{item.get('server_name', '')}: {item['name']}", 100)
+        for item in answer["items"]
+        if item["type"] == "tool"
+    ]
+    return [
+        f"{RULES_NOTE}\n\n{answer['context'].rstrip()}",
+        *([f"\nTools that fit: {', '.join(tools)}"] if tools else []),
+        *([f"\nMissing:\n- {remarks[0]}"] if remarks else []),
+        *(f"- {remark}" for remark in remarks[1:]),
+    ]
 
 
-async def _require_agent_items(inquiry: Inquiry, wanted: list[dict[str, str]]) -> None:
+async def _require_agent_items(session: DaemonSession, wanted: list[dict[str, str]]) -> None:
     """Refuse items that an agent mustn't bring in by itself: those whose mode isn't `agent`."""
-    listed = await inquiry.ask("ListItems")
+    listed = await session.ask("ListItems")
     modes = {_key(item): item["include"] for item in listed["items"]}
     for item in wanted:
         mode, name = modes.get(_key(item)), inline(item["name"], 100)
@@ -101,56 +85,18 @@ def _key(item: dict[str, Any]) -> tuple[str, str, str]:
     return item["type"], item["name"], item.get("server_name") or ""
 
 
-def _answer(context: dict[str, Any], room: int) -> dict[str, Any]:
-    """Return a context with its files, tools and gaps, as many as fit."""
-    files = dict.fromkeys(
-        part["path"] for part in context["slices"] if part["layer"] == "focus" and part.get("path")
-    )
-    tools = [
-        {"name": item["name"], "server_name": item.get("server_name", "")}
-        for item in context["items"]
-        if item["type"] == "tool"
-    ]
-    beside = {
-        "files": list(files),
-        "gaps": [plain(gap) for gap in context["gaps"]],
-        "degraded": [plain(reason) for reason in context["degraded"]],
-        **kept({"tools": tools}, "tools"),
-    }
-    names = ("context", "tokens", "truncated", "partial")
-    shown = {name: context[name] for name in names}
-    return {**shown, **kept(context, "saved_tokens"), **fit(beside, lambda _: "", room)}
-
-
-def _render_context(answer: dict[str, Any]) -> str:
-    lines = [RULES_NOTE, "", answer["context"].rstrip()]
-    if answer.get("tools"):
-        names = [inline(f"{tool['server_name']}: {tool['name']}", 100) for tool in answer["tools"]]
-        lines += ["", f"Tools that fit: {', '.join(names)}"]
-    remarks = bullets([*answer["gaps"], *answer["degraded"]])
-    if answer["partial"]:
-        remarks.append("- the project isn't known completely yet; ask again in a moment")
-    if answer["truncated"]:
-        remarks.append("- something was cut or left out; ask with a larger max_tokens if you need it")
-    if answer.get("more"):
-        remarks.append(f"- {answer['more']} more files or remarks aren't listed")
-    return "\n".join([*lines, *(["", "Missing:", *remarks] if remarks else [])])
-
-
-async def _expand_focus(inquiry: Inquiry, given: dict[str, Any]) -> dict[str, Any]:
+async def _expand_focus(session: DaemonSession, given: dict[str, Any]) -> list[str]:
     names: list[str] = given["nodes"]
-    answer = await inquiry.ask_scope(
+    scope = await session.ask("PrepareContext", session_id=session.session_id)
+    answer = await session.ask_plain(
         "ExpandFocus",
+        scope_id=scope["scope_id"],
         node_ids=[name for name in names if "#" in name] or None,
         paths=[name for name in names if "#" not in name] or None,
     )
-    return {name: [str(node) for node in answer[name]] for name in ("expanded", "already", "unknown")}
-
-
-def _render_expanded(answer: dict[str, Any]) -> str:
     words = {"expanded": "Now in focus", "already": "In focus before", "unknown": "Not in this project"}
     lines = [
-        f"{word}: {', '.join(inline(node, 200) for node in answer[name])}"
+        f"{word}: {', '.join(inline(str(node), 200) for node in answer[name])}"
         for name, word in words.items()
         if answer[name]
     ]
@@ -158,9 +104,7 @@ def _render_expanded(answer: dict[str, Any]) -> str:
         lines.append("Find the right path or name with search_code or find_symbol.")
     if answer["expanded"] or answer["already"]:
         lines.append("Call get_context to see them.")
-    if answer.get("more"):
-        lines.append(f"{answer['more']} more aren't listed.")
-    return "\n".join(lines)
+    return lines
 
 
 GET_CONTEXT = Tool(
@@ -183,22 +127,8 @@ GET_CONTEXT = Tool(
             "max_tokens": max_tokens(500, MOST_TOKENS, DEFAULT_TOKENS),
         }
     ),
-    reply=reply(
-        {
-            "context": {**TEXT, "description": "Markdown; text of the project is in fences"},
-            "tokens": WHOLE,
-            "files": TEXTS,
-            "truncated": TRUTH,
-            "partial": {**TRUTH, "description": "the project isn't known completely yet"},
-            "gaps": {**TEXTS, "description": "what is missing"},
-            "degraded": {**TEXTS, "description": "what was answered worse than it could be"},
-        },
-        saved_tokens={**WHOLE, "description": "of what is only named, since it was shown before"},
-        tools={"type": "array", "items": {"type": "object", "additionalProperties": TEXT}},
-    ),
     effect="reads",
     run=_get_context,
-    render=_render_context,
     first=True,
 )
 
@@ -220,8 +150,6 @@ EXPAND_FOCUS = Tool(
             )
         }
     ),
-    reply=reply({"expanded": TEXTS, "already": TEXTS, "unknown": TEXTS}),
     effect="adds",
     run=_expand_focus,
-    render=_render_expanded,
 )

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import re
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Sequence
 from typing import Any, Self, TypeVar, cast
 
 from mcp import MCPError
@@ -17,14 +16,14 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from ...ipc.aclient import DaemonLink
-from ...ipc.errors import NOT_FOUND, DaemonUnavailable, RpcError
+from ...ipc.errors import INVALID_PARAMS, NOT_FOUND, DaemonUnavailable, RpcError
 from ...ipc.version import __version__
 from ..mcp_pump import MAX_LINE_BYTES
-from .caller import ClientIdentity, DaemonSession, Inquiry, ToolError, from_rpc, from_unavailable
+from .caller import ClientIdentity, DaemonSession, ToolError, tool_error
 from .code_tools import FIND_SYMBOL, SEARCH_CODE
 from .context_tools import EXPAND_FOCUS, GET_CONTEXT
 from .decision_tools import LIST_DECISIONS, RECORD_DECISION
-from .resources import PROMPTS, RESOURCES, Prompt, read_resource
+from .resources import PROMPTS, RESOURCES, Prompt, Resource
 from .session_tools import GET_RELEVANT_CONTEXT, SET_RELEVANT_CONTEXT, STATUS
 from .tool import Tool
 
@@ -38,10 +37,8 @@ async def serve_connection(
     try:
         writer.write(greeting)
         server = make_server(DaemonSession(caller, link))
-        lines, replies = (
-            cast("Any", _LineReader(reader)),
-            cast("Any", _Replies(writer)),
-        )  # the SDK uses no other methods of files
+        # The SDK uses no other methods of files.
+        lines, replies = cast("Any", _LineReader(reader)), cast("Any", _Replies(writer))
         async with stdio_server(lines, replies) as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
     finally:
@@ -88,12 +85,11 @@ log = logging.getLogger(__name__)
 
 Context = ServerRequestContext[Any, Any]
 
-Result = TypeVar("Result")
-
 ROOTS_S = 5.0
 """Maximum seconds for a host to list its roots; without them the folder of the pump is used."""
 
 MARKDOWN = "text/markdown"
+Named = TypeVar("Named", Tool, Resource, Prompt)
 
 
 def make_server(session: DaemonSession) -> Server[Any]:
@@ -107,7 +103,6 @@ def make_server(session: DaemonSession) -> Server[Any]:
         on_list_tools=_list_tools,
         on_call_tool=connection.call_tool,
         on_list_resources=_list_resources,
-        on_list_resource_templates=_list_templates,
         on_read_resource=connection.read_resource,
         on_list_prompts=_list_prompts,
         on_get_prompt=connection.get_prompt,
@@ -118,10 +113,6 @@ def make_server(session: DaemonSession) -> Server[Any]:
     return server
 
 
-AGENTS = re.compile(r"claude|codex|copilot|gemini|opencode|qwen|cursor", re.IGNORECASE)
-"""Names that hosts of agents give themselves."""
-
-
 class _ServerConnection:
     """The requests of one connection that concern the daemon."""
 
@@ -130,117 +121,93 @@ class _ServerConnection:
 
     async def call_tool(self, context: Context, params: t.CallToolRequestParams) -> t.CallToolResult:
         """Call a tool. A failure is a result that the model reads."""
-        tool = next((known for known in TOOLS if known.name == params.name), None)
-        if tool is None:
-            names = ", ".join(known.name for known in TOOLS)
-            raise MCPError(t.INVALID_PARAMS, f"there is no tool {params.name!r:.80}; there are {names}")
+        tool = _named("tool", params.name, TOOLS)
         try:
-            answer, text = await tool.call(await self._inquiry(context), params.arguments or {})
+            await self._settle(context)
+            return t.CallToolResult(content=[_text(await tool.call(self._session, params.arguments or {}))])
         except (ToolError, RpcError, DaemonUnavailable) as error:
-            return _error_result(str(_tool_error(error)))
+            said = str(tool_error(error))
         except Exception:  # a defect of ours; the log holds the traceback
             log.exception("the tool %s failed", tool.name)
-            return _error_result(
-                f"{tool.name} failed; go on without it, and tell the user to run: foveal logs"
-            )
-        structured = None if _is_agent(context) else answer
-        return t.CallToolResult(content=[_text(text)], structured_content=structured)
+            said = f"{tool.name} failed; go on without it, and tell the user to run: foveal logs"
+        return t.CallToolResult(content=[_text(said)], is_error=True)
 
     async def read_resource(
         self, context: Context, params: t.ReadResourceRequestParams
     ) -> t.ReadResourceResult:
         """Read a resource."""
         uri = str(params.uri)
-        text = await _or_protocol_error(read_resource(await self._inquiry(context), uri))
-        if text is None:
-            known = ", ".join(resource.uri for resource in RESOURCES)
-            raise MCPError(t.INVALID_PARAMS, f"there is no resource {uri!r:.200}; there are {known}")
+        resource = _named("resource", uri.removeprefix("foveal://").rstrip("/"), RESOURCES)
+        await self._settle(context)
+        text = await _or_protocol_error(resource.read(self._session))
         return t.ReadResourceResult(contents=[t.TextResourceContents(uri=uri, mime_type=MARKDOWN, text=text)])
 
     async def get_prompt(self, context: Context, params: t.GetPromptRequestParams) -> t.GetPromptResult:
         """Return a prompt's text as a message of the user."""
-        prompt = next((offered for offered in PROMPTS if offered.name == params.name), None)
-        if prompt is None:
-            known = ", ".join(offered.name for offered in PROMPTS)
-            raise MCPError(t.INVALID_PARAMS, f"there is no prompt {params.name!r:.80}; there are {known}")
-        made = prompt.text(await self._inquiry(context), params.arguments or {})
-        message = t.PromptMessage(role="user", content=_text(await _or_protocol_error(made)))
+        prompt = _named("prompt", params.name, PROMPTS)
+        await self._settle(context)
+        made = await _or_protocol_error(prompt.text(self._session, params.arguments or {}))
+        message = t.PromptMessage(role="user", content=_text(made))
         return t.GetPromptResult(description=prompt.description, messages=[message])
 
     async def forget_roots(self, context: Context, params: t.NotificationParams) -> None:
         """Ask for the host's roots again at the next request: they changed."""
         self._session.forget_folder()
 
-    async def _inquiry(self, context: Context) -> Inquiry:
+    async def _settle(self, context: Context) -> None:
         session = context.session
         capabilities, client = session.client_capabilities, session.client_params
+
+        async def ask_roots() -> list[str]:
+            try:
+                answer = await session.send_request(t.ListRootsRequest(), t.ListRootsResult, ROOTS_S)
+            except (MCPError, ValueError):  # a refusal, no answer in time, or an invalid answer
+                return []
+            return [str(root.uri) for root in answer.roots]
+
         has_roots = capabilities is not None and capabilities.roots is not None and session.can_send_request
-        await self._session.settle_folder(_roots_of(context) if has_roots else None)
-        return self._session.about(client.client_info.name if client is not None else "")
+        name = client.client_info.name if client is not None else ""
+        await self._session.settle(name, ask_roots if has_roots else None)
 
 
-def _error_result(message: str) -> t.CallToolResult:
-    return t.CallToolResult(content=[_text(message)], is_error=True)
+def _named(what: str, name: str, offered: Sequence[Named]) -> Named:
+    """Return what a request names. Raises an error of the protocol."""
+    found = next((one for one in offered if one.name == name), None)
+    if found is None:
+        known = ", ".join(one.name for one in offered)
+        raise MCPError(t.INVALID_PARAMS, f"there is no {what} {name!r:.80}; there are {known}")
+    return found
 
 
-def _roots_of(context: Context) -> Callable[[], Awaitable[list[str]]]:
-    async def ask() -> list[str]:
-        try:
-            answer = await context.session.send_request(t.ListRootsRequest(), t.ListRootsResult, ROOTS_S)
-        except (MCPError, ValueError):  # a refusal, no answer in time, or an invalid answer
-            return []
-        return [str(root.uri) for root in answer.roots]
-
-    return ask
-
-
-def _tool_error(error: Exception) -> Exception:
-    if isinstance(error, RpcError):
-        return from_rpc(error)
-    return error if isinstance(error, ToolError) else from_unavailable(error)
-
-
-async def _or_protocol_error(made: Awaitable[Result]) -> Result:
+async def _or_protocol_error(made: Awaitable[str]) -> str:
     """Await a resource or a prompt, whose failures are errors of the protocol."""
     try:
         return await made
     except (ToolError, RpcError, DaemonUnavailable) as error:
-        ours = isinstance(error, DaemonUnavailable) or (
-            isinstance(error, RpcError) and error.code not in {NOT_FOUND, "invalid_params"}
-        )
-        raise MCPError(t.INTERNAL_ERROR if ours else t.INVALID_PARAMS, str(_tool_error(error))) from error
+        code = error.code if isinstance(error, RpcError) else ""
+        theirs = isinstance(error, ToolError) or code in {NOT_FOUND, INVALID_PARAMS}
+        raise MCPError(t.INVALID_PARAMS if theirs else t.INTERNAL_ERROR, str(tool_error(error))) from error
 
 
 async def _list_tools(context: Context, params: t.PaginatedRequestParams | None) -> t.ListToolsResult:
-    with_schema = not _is_agent(context)
-    return t.ListToolsResult(tools=[_tool(tool, with_schema=with_schema) for tool in TOOLS])
-
-
-def _is_agent(context: Context) -> bool:
-    """Whether the client is the host of an agent, which gets the text of an answer only.
-
-    Claude Code and Codex show their model the structured answer instead of the text, Copilot both, and the
-    text says the same with fewer tokens.
-    """
-    client = context.session.client_params
-    return client is not None and AGENTS.search(client.client_info.name) is not None
-
-
-def _tool(tool: Tool, *, with_schema: bool) -> t.Tool:
-    return t.Tool(
-        name=tool.name,
-        title=tool.title,
-        description=tool.description,
-        input_schema=tool.arguments.schema(),
-        output_schema=dict(tool.reply) if with_schema else None,
-        annotations=t.ToolAnnotations(
-            read_only_hint=tool.effect == "reads",
-            destructive_hint=tool.effect == "replaces",
-            idempotent_hint=True,  # a repeated call reports that it was done already
-            open_world_hint=False,
-        ),
-        # Claude Code hides tools behind a search, which wouldn't find the first tool that a model needs.
-        _meta={"anthropic/alwaysLoad": True} if tool.first else None,
+    return t.ListToolsResult(
+        tools=[
+            t.Tool(
+                name=tool.name,
+                title=tool.title,
+                description=tool.description,
+                input_schema=tool.arguments.schema(),
+                annotations=t.ToolAnnotations(
+                    read_only_hint=tool.effect == "reads",
+                    destructive_hint=tool.effect == "replaces",
+                    idempotent_hint=True,  # a repeated call reports that it was done already
+                    open_world_hint=False,
+                ),
+                # Claude Code hides tools behind a search, which wouldn't find the first tool that it needs.
+                _meta={"anthropic/alwaysLoad": True} if tool.first else None,
+            )
+            for tool in TOOLS
+        ]
     )
 
 
@@ -248,47 +215,27 @@ async def _list_resources(context: Context, params: t.PaginatedRequestParams | N
     return t.ListResourcesResult(
         resources=[
             t.Resource(
-                uri=resource.uri,
-                name=resource.name,
-                title=resource.title,
-                description=resource.description,
-                mime_type=MARKDOWN,
+                uri=one.uri, name=one.name, title=one.title, description=one.description, mime_type=MARKDOWN
             )
-            for resource in RESOURCES
-        ]
-    )
-
-
-async def _list_templates(
-    context: Context, params: t.PaginatedRequestParams | None
-) -> t.ListResourceTemplatesResult:
-    return t.ListResourceTemplatesResult(
-        resource_templates=[
-            t.ResourceTemplate(
-                uri_template=resource.template,
-                name=f"{resource.name}_of_size",
-                title=f"{resource.title}, of another size",
-                description=resource.description,
-                mime_type=MARKDOWN,
-            )
-            for resource in RESOURCES
+            for one in RESOURCES
         ]
     )
 
 
 async def _list_prompts(context: Context, params: t.PaginatedRequestParams | None) -> t.ListPromptsResult:
-    return t.ListPromptsResult(prompts=[_prompt(prompt) for prompt in PROMPTS])
-
-
-def _prompt(prompt: Prompt) -> t.Prompt:
-    return t.Prompt(
-        name=prompt.name,
-        title=prompt.title,
-        description=prompt.description,
-        arguments=[
-            t.PromptArgument(name=name, description=kind["description"], required=False)
-            for name, kind in prompt.arguments.schema()["properties"].items()
-        ],
+    return t.ListPromptsResult(
+        prompts=[
+            t.Prompt(
+                name=prompt.name,
+                title=prompt.title,
+                description=prompt.description,
+                arguments=[
+                    t.PromptArgument(name=name, description=kind["description"], required=False)
+                    for name, kind in prompt.arguments.schema()["properties"].items()
+                ],
+            )
+            for prompt in PROMPTS
+        ]
     )
 
 

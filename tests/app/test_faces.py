@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 import shutil
@@ -166,41 +165,6 @@ async def test_a_tcp_socket_is_lent_to_the_process_that_runs_and_to_the_next(pat
                 assert "foveal dashboard" in await refusal(tcp)
                 assert (await ask(path))["pid"] == os.getpid()
                 await log.until("has ended", rounds)
-
-
-@on_both_loops
-async def test_a_connection_to_a_tcp_socket_starts_it_too(path: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as tcp:
-        async with daemon(path), starting(path) as log:
-            await asyncio.sleep(0)  # it waits for connections already
-            log.starter.lend(tcp)
-            assert "foveal dashboard" in await refusal(tcp)
-            assert (await ask(path))["pid"] == os.getpid()
-            assert log.count("starts (pid") == 1
-
-
-@on_both_loops
-async def test_curl_calls_methods(path: str, curl: str) -> None:
-    async def run(*arguments: str) -> tuple[int, Any]:
-        process = await asyncio.create_subprocess_exec(
-            *(curl, "-sS", "--max-time", "60", "--unix-socket", http_socket(path)),
-            *("-w", "%{http_code}", *arguments),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-        )
-        output, _ = await process.communicate()
-        body, _, status = output.decode().rpartition("\n")
-        return int(status), json.loads(body)
-
-    async with daemon(path), starting(path):
-        expected = {"pid": os.getpid(), "params": {"cwd": "/é"}}
-        assert await run("-d", '{"cwd": "/é"}', "http://d/rpc/Ping") == (200, expected)
-        assert await run("-X", "POST", "http://localhost/rpc/Ping") == (200, expected | {"params": {}})
-        assert await run("http://localhost/rpc/Ping?cwd=/%C3%A9") == (200, expected)
-        status, error = await run("-d", "{}", "http://d/rpc/Nonsense")
-        assert (status, error["code"]) == (404, "unknown_method")
-        status, error = await run("-d", "@" + __file__, "http://d/rpc/Ping")
-        assert (status, error["code"]) == (400, "invalid_params")
 
 
 @on_both_loops

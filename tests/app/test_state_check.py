@@ -8,7 +8,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from foveal.benchmarks.faults.damages import KINDS
 from foveal.benchmarks.faults.filled import fill, project_files
 from foveal.benchmarks.faults.home import PROJECT, home
 from foveal.daemon.app.server import MIGRATIONS
@@ -17,16 +16,18 @@ from foveal.daemon.core.state_folder import STATE_VERSION, bring_up
 from foveal.daemon.core.system import System
 from foveal.daemon.index.store import Store
 
+from tests.app.state_files import MAKERS
+
 FOLDERS = {"session": "sessions", "items": "projects/p", "pool": "projects/p",
            "lexical": "projects/p", "embeddings": "embeddings", "vectors": "projects/p/vectors"}  # fmt: skip
 
 
 @pytest.fixture
 def state(tmp_path: Path) -> Path:
-    for kind in ("session", "items", "trust", "scopes", "embeddings", "lexical", "pool", "vectors"):
+    for kind, make in MAKERS.items():
         folder = tmp_path / FOLDERS.get(kind, "")
         folder.mkdir(parents=True, exist_ok=True)
-        KINDS[kind].make(folder)
+        make(folder)
     (vectors,) = (tmp_path / "projects/p/vectors").glob("*.bin")
     vectors.rename(vectors.with_name("vectors-1.bin"))
     bring_up(str(tmp_path), System(), STATE_VERSION, MIGRATIONS)
@@ -112,14 +113,6 @@ def test_a_newer_database_is_no_damage(tmp_path: Path) -> None:
     finding = found(tmp_path)["deliveries.sqlite"]
     assert finding.condition == "unreadable"
     assert "newer foveal (version 99" in finding.text
-
-
-def test_whole_file_that_an_earlier_version_set_aside_is_told_from_damage(state: Path) -> None:
-    (state / "trusted.json").rename(state / "trusted.json.damaged-7")
-    (state / "scopes.sqlite.damaged-8").write_bytes(b"no database" * 100)
-    findings = found(state)
-    assert "rename it to trusted.json" in findings["trusted.json.damaged-7"].text
-    assert "remove it" in findings["scopes.sqlite.damaged-8"].text
 
 
 def test_index_with_a_bad_row_or_key_is_repaired(tmp_path: Path) -> None:

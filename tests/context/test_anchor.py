@@ -10,7 +10,6 @@ from foveal.daemon.context.anchor import (
 )
 from foveal.daemon.context.selection import Form
 from foveal.daemon.memory.experience import Experience, ExperienceMark
-from foveal.daemon.memory.file_sketches import Staleness
 from foveal.daemon.memory.recall import Chosen
 from foveal.daemon.project.git import LatestCommit
 from foveal.daemon.project.metadata import ProjectCommand, ProjectMetadata
@@ -42,7 +41,7 @@ def test_a_decision_with_its_outcome_and_as_much_of_its_reasons_as_fits() -> Non
         100,
         "- ada: use SQLite (reverted)\n",
     )
-    stale = Chosen(decided(), 1.0, (), Staleness("a.py is gone"), 2)
+    stale = Chosen(decided(), 1.0, (), "a.py is gone", 2)
     said = "- ada: use SQLite (may not hold any more: a.py is gone; 2 more like it)\n"
     assert experience_form(stale, 1_000).text == said
 

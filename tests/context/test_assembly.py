@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import errno
 import json
 import os
@@ -13,14 +12,12 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from foveal.daemon.config.settings import ContextConfig, ProjectConfig, WeightsConfig
+from foveal.daemon.config.settings import ContextConfig, ProjectConfig
 from foveal.daemon.context import known_files
 from foveal.daemon.context.assembly import build
 from foveal.daemon.context.build_state import GatheredSources
-from foveal.daemon.context.built import Built
-from foveal.daemon.context.rendered import all_hold
+from foveal.daemon.context.built import Built, all_hold
 from foveal.daemon.context.requests import ContextRequest
-from foveal.daemon.context.tokens import counter_of
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
 from foveal.daemon.index.chunk_table import StoredChunk
@@ -38,7 +35,6 @@ from foveal.daemon.rules.instruction_files import discover
 from foveal.daemon.rules.items import Item, ItemPlan, PlannedItem
 from foveal.daemon.search.query import FoundDefinition, Hit
 from foveal.daemon.sessions.scope import Scope
-from foveal.daemon.workspace.hot_files import HotNode
 from foveal.daemon.workspace.index_view import ProjectSnapshot, ReaderPool, read_tree
 from msgspec.structs import replace
 
@@ -209,15 +205,6 @@ def test_imports_that_lead_nowhere_are_gaps(shop: Desk) -> None:
     assert gaps[-1] == "31 more gaps"
 
 
-def test_a_barrel_says_what_it_passes_on(desk: Desk) -> None:
-    files = {f"lib/m{n}.ts": f"export const x{n} = {n};\n" for n in range(20)}
-    barrel = "".join(f'export * from "./m{n}";\n' for n in range(20))
-    desk.write({**files, "lib/index.ts": barrel, "app.ts": 'import { x1 } from "./lib";\n'})
-    text = block(desk.context("app.ts"), "lib/index.ts")
-    assert "it imports `lib/m0.ts`, `lib/m1.ts`" in text
-    assert "and 8 more" in text
-
-
 def test_a_go_package_comes_whole_without_its_tests(desk: Desk) -> None:
     desk.write(
         {
@@ -232,38 +219,6 @@ def test_a_go_package_comes_whole_without_its_tests(desk: Desk) -> None:
     assert "func Open()" in block(context, "store/open.go")
     assert "func Close()" in block(context, "store/close.go")
     assert not block(context, "store/open_test.go")
-
-
-@pytest.mark.parametrize(
-    ("package", "importer", "line", "is_gap"),
-    [
-        ("", "pkg/a.py", "from . import gone", True),
-        ("", "pkg/a.py", "from . import (\n    b,\n    gone,\n)", True),
-        ("", "pkg/sub/a.py", "from .. import gone", True),
-        ("", "run.py", "from pkg import gone", True),
-        ("", "run.py", "from numpy import gone", False),
-        (None, "scripts/a.py", "from . import gone", True),
-        (None, "scripts/sub/a.py", "from .. import gone", True),
-        ("from . import gone\n", "pkg/__init__.py", "from . import gone", True),
-        ("", "pkg/a.py", "from . import b", False),
-        ("", "pkg/a.py", "from . import built", False),
-        ("", "pkg/a.py", "from . import folder", False),
-        ("gone = 1\n", "pkg/a.py", "from . import gone", False),
-        ('NAMES = {"gone": 1}\n', "pkg/a.py", "from . import gone", False),
-        ("from .b import *\n", "pkg/a.py", "from . import gone", False),
-        ("def __getattr__(name): ...\n", "pkg/a.py", "from . import gone", False),
-        ("", "pkg/a.py", "try:\n    from . import gone\nexcept ImportError:\n    gone = None", False),
-    ],
-)
-def test_a_name_that_no_package_has_is_a_gap(
-    desk: Desk, package: str | None, importer: str, line: str, is_gap: bool
-) -> None:
-    (desk.root / "pkg/folder").mkdir(parents=True)
-    (desk.root / "pkg/built.so").write_bytes(b"\0")
-    desk.write({"pkg/__init__.py": package or "", "pkg/sub/__init__.py": "", "pkg/b.py": "", importer: line})
-    gaps = [gap for gap in desk.build(importer).reply["gaps"] if "has no such file or name" in gap]
-    assert len(gaps) == is_gap
-    assert all("imports gone from " in gap for gap in gaps)
 
 
 def test_too_many_dependencies_are_counted(desk: Desk) -> None:
@@ -283,37 +238,6 @@ def test_constraints_of_those_above_come_first_and_once(shop: Desk) -> None:
     context = shop.context(above=("be quick", "be kind"), constraints=("be kind", "no\nnew\nlines"))
     section = context.partition("## Constraints\n\n")[2].partition("## ")[0]
     assert section == "- be quick\n- be kind\n- no new lines\n\n"
-
-
-def test_decisions_bear_their_outcome(shop: Desk) -> None:
-    shop.experiences = (
-        experience(3, outcome="failure", error="it\nbroke", rationale="because", files_touched=("a.py",)),
-        experience(2, outcome="reverted"),
-        experience(1, outcome="success"),
-    )
-    section = shop.context().partition("## Recent Decisions\n\n")[2].partition("## ")[0]
-    assert section == (
-        "- agent3: decision 3 (failed: it broke)\n  why: because\n  files: a.py\n"
-        "- agent2: decision 2 (reverted)\n- agent1: decision 1\n\n"
-    )
-
-
-def test_hot_files_are_named_unless_they_are_in_focus_or_gone(shop: Desk) -> None:
-    hot = (
-        HotNode("src/shop/auth.py", "often asked for"),
-        HotNode("gone.py", "x"),
-        HotNode("web/app.ts", "recently edited"),
-    )
-    context = shop.context("src/shop/auth.py", hot=hot)
-    assert "Active files:\n\n- `web/app.ts` (recently edited)\n\n" in context
-    assert "gone.py" not in context
-
-
-def test_the_map_shows_what_the_focus_does_not(shop: Desk) -> None:
-    structure = shop.context("web/app.ts").partition("## Project Structure")[2]
-    assert "money.ts" in structure
-    assert "app.ts" not in structure
-    assert "Project Structure" not in shop.context(".")
 
 
 # Files that can't be shown, or not as they are
@@ -394,38 +318,7 @@ def test_a_change_after_the_index_is_shown_and_told(shop: Desk) -> None:
     assert "brand_new" not in built.reply["context"], "no definition that is no more"
 
 
-def test_a_link_out_of_the_project_is_not_followed(shop: Desk, tmp_path: Path) -> None:
-    secret = write_files(
-        tmp_path / "outside", {"auth.py": "SECRET = 'word'\n", "shop/auth.py": "SECRET = 'word'\n"}
-    )
-    auth = shop.root / "src/shop/auth.py"
-    auth.unlink()
-    auth.symlink_to(secret / "auth.py")  # after the scan, which took it for a file
-    for focus in ("src/shop/auth.py", "src/shop/cart.py", "src/shop/auth.py#login", "src/shop"):
-        built = shop.build(focus, prompt="login SECRET in auth.py")
-        assert "word" not in built.reply["context"]
-        assert any("leads out of the project through a symlink" in gap for gap in built.reply["gaps"])
-        assert not built.lasting
-    auth.unlink()
-    (shop.root / "src/shop").rename(shop.root / "src/away")
-    (shop.root / "src/shop").symlink_to(secret / "shop")  # so that the folder leads out
-    assert "word" not in shop.context("src/shop/auth.py", "src/shop")
-    (shop.root / "src/shop").unlink()
-    (shop.root / "src/away").rename(shop.root / "src/shop")
-    auth.symlink_to("sessions.py")
-    assert "MAX_AGE" in shop.context("src/shop/auth.py"), "a link inside leads where it leads"
-
-
-def test_a_file_that_grew_too_large_is_shown_from_its_beginning(desk: Desk) -> None:
-    desk.write({"big.py": "x = 1\n"})
-    write_files(desk.root, {"big.py": "".join(f"line_{n} = 'é'\n" for n in range(100_000))})
-    built = desk.build("big.py", max_tokens=6_000, reserve_tokens=1_000)
-    assert "line_0 = 'é'" in built.reply["context"]
-    assert "The file is too large to be shown whole" in built.reply["context"]
-    assert built.reply["truncated"]
-
-
-@pytest.mark.parametrize("method", ["snapshot", "record", "symbols", "imports", "definitions_named"])
+@pytest.mark.parametrize("method", ["snapshot", "record", "symbols", "imports"])
 def test_an_index_that_fails_in_the_middle_costs_only_what_it_knew(
     shop: Desk, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
@@ -551,12 +444,6 @@ def test_the_same_state_gives_the_same_bytes(shop: Desk, tmp_path: Path) -> None
         other.readers.close()
 
 
-def test_an_edit_elsewhere_changes_nothing(shop: Desk) -> None:
-    before = shop.context("src/shop/auth.py")
-    shop.write({"web/money.ts": "export const other = 1;\n"})
-    assert shop.context("src/shop/auth.py") == before
-
-
 # Weights, budgets, duplicates
 
 
@@ -574,28 +461,6 @@ def test_a_project_says_what_it_is_before_all_else(shop: Desk) -> None:
     built = shop.build("src/shop/auth.py", metadata=ProjectMetadata("shop", "Sells things."))
     assert built.reply["context"].startswith("# PROJECT CONTEXT\n\n## Project\n\n- shop: Sells things.\n")
     assert slices(built)["project_meta"]["weight"] == 1.0
-
-
-def test_a_type_of_task_has_its_own_weights(shop: Desk) -> None:
-    weights = WeightsConfig(tasks=(("review", (("skeleton", 0.9),)),))
-    shop.config = dataclasses.replace(shop.config, weights=weights)
-    assert slices(shop.build())["skeleton"]["weight"] == 0.4
-    assert slices(shop.build(task_type="review"))["skeleton"]["weight"] == 0.9
-
-
-def test_a_shortened_slice_says_how_much_there_was(desk: Desk) -> None:
-    desk.write(many(1, lines=300))
-    (one,) = [
-        one
-        for one in desk.build("lib0/m0.py", max_tokens=900, reserve_tokens=0).reply["slices"]
-        if one["type"] == "focus"
-    ]
-    assert one["compressed"]
-    size = len((desk.root / "lib0/m0.py").read_text())
-    assert size / 4 * 0.9 < one["tokens_before"] < size / 4 * 1.2
-    assert one["tokens"] <= 900
-    part = slices(desk.build("lib0/m0.py#f0_1"))["focus:lib0/m0.py#f0_1"]
-    assert (part["start_line"], part["end_line"]) == (305, 606)
 
 
 def test_larger_contexts_have_more_of_what_was_found_and_lose_nothing_else(desk: Desk) -> None:
@@ -657,19 +522,6 @@ def test_a_search_brings_in_no_rule(shop: Desk) -> None:
     assert "repository's logger" not in built.reply["context"]
 
 
-def test_files_without_room_for_their_definitions_are_named_once(desk: Desk) -> None:
-    desk.write(many(2, lines=40))
-    hits = []
-    for path in ("lib0/m0.py", "lib1/m1.py"):
-        starts = [1 + 44 * place for place in range(4)]
-        places = [
-            FoundDefinition(path, None, at, at + 41, 0.9 if path == "lib0/m0.py" else 0.5) for at in starts
-        ]
-        hits.append(replace(found(path, 0.9), definitions=places))
-    gaps = desk.build(hits=hits, prompt="f?", max_tokens=400, reserve_tokens=0).reply["gaps"]
-    assert gaps == ["no room in the budget for more of lib0/m0.py, lib1/m1.py: ask with a larger max_tokens"]
-
-
 def test_items_of_the_session_come_first_and_stay_named_without_room(shop: Desk) -> None:
     items = [Item("rule", f"r{n}", "manual", f"Rule {n}. " * 200, "PutItem") for n in range(40)]
     plan = ItemPlan(tuple(PlannedItem(item, "manual") for item in items))
@@ -684,34 +536,6 @@ def test_items_of_the_session_come_first_and_stay_named_without_room(shop: Desk)
     whole = shop.build("src/shop/auth.py", plan=plan, max_tokens=20_000, reserve_tokens=0)
     assert not any(one.get("dropped") for one in whole.reply["items"])
     assert "dropped" not in whole.reply
-
-
-def test_a_rule_is_shortened_to_what_the_prompt_is_about(desk: Desk) -> None:
-    parts = [
-        f"## Part {n}\n\nAlways {'write refunds down' if n == 17 else 'be kind to parcels'}. It pays."
-        for n in range(40)
-    ]
-    desk.write({"CLAUDE.md": "# House\n\n" + "\n\n".join(parts), "a.py": "x = 1\n"})
-    built = desk.build(prompt="what of refunds?", max_tokens=400, reserve_tokens=0)
-    assert "Always write refunds down." in built.reply["context"]
-    assert "[COMPRESSED]" in built.reply["context"]
-
-
-def test_tokens_are_counted_by_the_counter_that_is_set(desk: Desk) -> None:
-    counter, _ = counter_of("exact", "gpt-4o")
-    desk.write(many(30) | {"wide.py": "# " + "漢字仮名交じり文 " * 3_000})
-    focus = ["wide.py", *(f"lib{n % 5}/m{n}.py" for n in range(30))]
-    estimated = desk.build(*focus, max_tokens=3_000, model="gpt-4o").reply
-    desk.config = dataclasses.replace(desk.config, context=ContextConfig(token_counter="exact"))
-    for kind in ("markdown", "json", "prompts"):
-        for tokens in (100, 1_000, 3_000, 10_000):
-            reply = desk.build(*focus, max_tokens=tokens, reserve_tokens=0, model="gpt-4o", format=kind).reply
-            assert reply["tokens"] == counter.count(reply["context"]) <= tokens
-            assert sum(one["tokens"] for one in reply["slices"]) <= tokens
-            assert sum(reply["layers"].values()) == sum(one["tokens"] for one in reply["slices"])
-    exact = desk.build(*focus, max_tokens=3_000, model="gpt-4o").reply
-    assert exact["tokens"] != counter.count(estimated["context"])
-    assert not exact["degraded"]
 
 
 def test_without_time_files_in_focus_are_shown_by_themselves(desk: Desk) -> None:

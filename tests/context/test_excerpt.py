@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 
-import pytest
 from foveal.daemon.context.excerpt import (
     FileSource,
     fenced,
@@ -23,81 +21,23 @@ from hypothesis import strategies as st
 
 from tests.properties import examples
 
-EXTENSIONS = {"python": ".py", "javascript": ".js", "markdown": ".md"}
 
-
-def source_of(text: str, language: str = "python") -> FileSource:
+def source_of(text: str) -> FileSource:
     text = textwrap.dedent(text).removeprefix("\n")
     return FileSource(
-        f"a{EXTENSIONS[language]}", text, language, parse_source(text.encode(), language).symbols
+        "a.py",
+        text,
+        "python",
+        parse_source(text.encode(), "python").symbols,
     )
 
 
 def show(source: FileSource, characters: int = 100_000, words: str = "", wanted: str = "") -> tuple[str, int]:
     shown = shorten(source, words.split(), frozenset(wanted.split()), characters)
-    return shown.text, shown.left_out
-
-
-def check_lines(source: FileSource, text: str) -> set[int]:
-    """Check that each numbered line is that line of the file; return the numbers."""
-    found = []
-    for line in text.split("\n"):
-        match = re.fullmatch(r" *(\d+)  (.*)", line)
-        if match is None:
-            assert re.fullmatch(r" *…  [\d,]+ lines?", line), line
-            continue
-        assert match[2] == source.lines[int(match[1]) - 1]
-        found.append(int(match[1]))
-    assert found == sorted(found)
-    return set(found)
+    return shown.text, shown.left_out_lines
 
 
 # Sources of every shape: nested, decorated, commented, several definitions on a line, broken
-
-
-@st.composite
-def python_sources(draw: st.DrawFn) -> str:
-    def items(depth: int) -> list[str]:
-        lines: list[str] = []
-        for _ in range(draw(st.integers(0 if depth else 1, 4))):
-            name = draw(st.sampled_from(["alpha", "beta", "gamma"]))
-            kind = draw(st.sampled_from(["def", "class", "line", "blank", "comment", "oneline"]))
-            decorator = ["@decorate(", "    1)"] if draw(st.booleans()) else []
-            if kind in {"def", "class"}:
-                head = f"def {name}(self,\n    other):" if kind == "def" else f"class {name.title()}:"
-                doc = [f'    """Do {name} things."""'] if draw(st.booleans()) else []
-                body = items(depth + 1) if depth < 3 else []
-                lines += [*decorator, *head.split("\n"), *doc, *(f"    {line}" for line in body), "    pass"]
-            else:
-                lines += {
-                    "line": [f"{name} = [", "    1,", "]"],
-                    "blank": ["", ""],
-                    "comment": ["# about what follows"],
-                    "oneline": [f"def {name}(): return 1; " * draw(st.integers(0, 1)) + "x = 1"],
-                }[kind]
-        return lines
-
-    return "\n".join(items(0)) + draw(st.sampled_from(["", "\n", "\n\n", "\n("]))
-
-
-@st.composite
-def sources(draw: st.DrawFn) -> FileSource:
-    if draw(st.booleans()):
-        return source_of(draw(python_sources()))
-    language = draw(st.sampled_from(sorted(EXTENSIONS)))
-    words = [
-        "function f(a){",
-        "}",
-        "class A {",
-        "m() {}",
-        "# T\n",
-        "## S\n",
-        "text ",
-        "def g():\n  ",
-        "\n",
-        ";",
-    ]
-    return source_of("".join(draw(st.lists(st.sampled_from([*words, "é", "\r\n", "\t"])))), language)
 
 
 @st.composite
@@ -134,7 +74,7 @@ BLANK_HEAD = source_with_definition(["a b c", "", "", "d", *["x = 1 + 2 + 3"] * 
 BLANK_SIGNATURE = source_with_definition(["a", "   ", *["x = 1 + 2 + 3"] * 7], 1, 9, "   ")
 
 
-@given(st.one_of(sources(), arbitrary_sources()), st.integers(-1, 900), st.sampled_from(["", "alpha", "n1"]))
+@given(arbitrary_sources(), st.integers(-1, 900), st.sampled_from(["", "alpha", "n1"]))
 @example(BLANK_HEAD, 80, "n1")
 @example(BLANK_SIGNATURE, 80, "n1")
 @settings(max_examples=examples(300))
@@ -181,65 +121,17 @@ SHOP = """
 """
 
 
-@pytest.mark.parametrize("word", ["expire", "expires", "expired", "expiring", "expiration"])
-def test_word_is_found_whatever_its_ending(word: str) -> None:
-    for name in ("set_expiry", "expiration", "Expired"):
-        played = "def f():\n" + "    play()\n" * 9
-        text, _ = show(source_of(f"{played}def {name}():\n" + "    work()\n" * 9), 190, word)
-        assert text.count("work()") > text.count("play()")
-
-
-def test_wanted_definition_comes_before_what_the_words_name() -> None:
-    body = "    work()\n" * 20
-    source = source_of(f"def one():\n{body}def two():\n{body}")
-    text, _ = show(source, 250, words="one", wanted="two")
-    numbers = check_lines(source, text)
-    assert sum(number > 21 for number in numbers) > sum(number <= 21 for number in numbers)
-
-
 def test_nested_member_is_shown_below_its_class() -> None:
     text, _ = show(source_of(SHOP), 260, words="sell", wanted="Shop.sell")
     assert "till.add(thing)" in text
     assert " 9  class Shop:" in text
 
 
-def test_minified_file_is_cut_and_counts_as_left_out() -> None:
-    source = source_of("".join(f"function f{i}(a){{return a}};" for i in range(3_000)), "javascript")
-    text, left_out = show(source, 400)
-    assert text.startswith("function f0(a)")
-    assert left_out == 1
-
-
 def test_empty_file_stays_empty() -> None:
     assert show(FileSource("a", "", "text")) == ("", 0)
 
 
-def test_thousands_of_nested_or_crowded_definitions_are_no_problem() -> None:
-    nested = tuple(Symbol(f"n{i}", "class", i, 6_001 - i, "x", "", i) for i in range(1, 3_000))
-    crowded = tuple(Symbol(f"n{i}", "function", 1, 1, "x", "", 0) for i in range(3_000))
-    for symbols in (nested, crowded):
-        text, _ = show(FileSource("a.py", "x\n" * 6_001, "python", symbols), 2_000, words="n7")
-        assert 0 < len(text) <= 2_000
-
-
 # The parts
-
-
-@pytest.mark.parametrize(
-    ("text", "lines"),
-    [
-        ("", []),
-        ("\n", [""]),
-        ("a", ["a"]),
-        ("a\n", ["a"]),
-        ("a\nb\n\n", ["a", "b", ""]),
-        ("a\r\nb\r\n", ["a", "b"]),
-        ("a\rb\x0bc\x0cd\u2028e\x85f\n", ["a\rb\x0bc\x0cd\u2028e\x85f"]),
-    ],
-)
-def test_lines_are_those_that_the_parser_counts(text: str, lines: list[str]) -> None:
-    assert split_lines(text) == lines
-    assert parse_source(text.encode(), "python").lines == len(lines)
 
 
 @given(st.text())
@@ -252,12 +144,6 @@ def test_a_fence_survives_any_text(text: str) -> None:
     inner = block[1:-2]
     assert "\n".join(inner) == text.removesuffix("\n")
     assert not any(fence in line for line in inner)
-
-
-@given(st.text(alphabet="`~\n a", max_size=30))
-def test_a_fence_survives_texts_of_fences(text: str) -> None:
-    fence = fenced(text, "").split("\n", 1)[0]
-    assert fence not in text
 
 
 def test_an_outline_lists_signatures_on_one_line_each() -> None:
@@ -306,7 +192,7 @@ def test_a_definition_keeps_its_line_numbers() -> None:
     symbol = next(each for each in one.symbols if each.name == "f33")
     shown = shorten_definition(one, symbol, ("c",), 60)
     assert 0 < len(shown.text) <= 60
-    assert shown.left_out > 0
+    assert shown.left_out_lines > 0
     for row in shown.text.split("\n"):
         number, _, line = row.strip().partition("  ")
         if number.isdigit():

@@ -1,12 +1,11 @@
-"""What a context says of a file is read from its own record: slices, what had no room, gaps, the map."""
+"""What a context says of a file is read from its own record: slices, what had no room, gaps, hot files."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
-from foveal.daemon.context.explanations import PathReasons, reasons_in_context, taken_hits
+from foveal.daemon.context.explanations import PathReasons, reasons_in_context
 from foveal.daemon.context.reply import DROPPED_MAX
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.sessions.scope import Scope
@@ -14,7 +13,6 @@ from foveal.daemon.workspace.hot_files import HotNode
 
 SCOPE = Scope("s_1", "/p", "", hot=(HotNode("src/hot.py", "edited just now"),))
 REQUEST = ContextRequest(prompt="how?", max_tokens=4_000, reserve_tokens=1_000)
-MAP = "## Project Structure\n\n```text\nsetup.py\nsrc/\n  hot.py  x\\x60.py\ndocs/ (3 files)\n```\n"
 
 
 def a_slice(identifier: str, kind: str, source: str, **fields: Any) -> dict[str, Any]:
@@ -37,30 +35,12 @@ def told(path: str, *slices: dict[str, Any], **fields: Any) -> PathReasons:
     return reasons_in_context(SCOPE, REQUEST, reply, path)
 
 
-@pytest.mark.parametrize(
-    ("kind", "source", "sentence"),
-    [
-        ("focus", "asked for", "it is in focus: asked for"),
-        ("focus", "in folder src", "it is in focus: in folder src"),
-        ("expansion", "asked for", "it was put in focus later: asked for"),
-        ("session_set", "a file of the session", "it is a file of the session"),
-        ("document", "named in the prompt", "it was named in the prompt"),
-        ("document", "`login` in the prompt", "it defines `login` in the prompt"),
-        (
-            "document",
-            "found for the prompt: by its words (rank 2)",
-            "it was found for the prompt: by its words (rank 2)",
-        ),
-        ("dependency", "imported by b.py", "it is imported by b.py, which is in focus"),
-        ("dependency", "imports b.py", "it imports b.py, which is in focus"),
-        ("dependency", "beside b.py", "it lies beside b.py"),
-        ("rule", "a.py:1, always", "it holds a rule (a.py:1, always)"),
-    ],
-)
-def test_each_slice_says_why_it_is_in(kind: str, source: str, sentence: str) -> None:
-    found = told("a.py", a_slice("x:a.py", kind, source), a_slice("x:b.py", "focus", "asked for"))
+def test_each_slice_says_why_it_is_in() -> None:
+    found = told(
+        "a.py", a_slice("x:a.py", "dependency", "imported by b.py"), a_slice("x:b.py", "focus", "asked for")
+    )
     assert found.slices == ("x:a.py",)
-    assert found.reasons == (f"{sentence}; 1,200 tokens, weight 0.5",)
+    assert found.reasons == ("it is shown as dependency: imported by b.py; 1,200 tokens, weight 0.5",)
     assert found.is_settled
 
 
@@ -71,7 +51,7 @@ def test_it_says_how_much_is_shown_and_what_is_missing_of_it() -> None:
     gap = "a.py is in focus but not shown: it is binary"
     found = told("a.py", part, gaps=[gap, "ba.py is missing", "a.py.txt too"])
     assert found.reasons == (
-        "it is in focus: asked for; lines 3 to 8, 1,200 of its 9,000 tokens, weight 0.5",
+        "it is shown as focus: asked for; lines 3 to 8, 1,200 of its 9,000 tokens, weight 0.5",
         gap,
     )
 
@@ -80,21 +60,16 @@ def test_a_rule_without_a_file_is_told_by_its_name() -> None:
     rule = a_slice("rule:brief", "rule", "brief:2, always, the project's foveal.toml", path="")
     found = told("brief", rule, a_slice("focus:brief.py", "focus", "asked for"))
     assert found.slices == ("rule:brief",)
-    assert found.reasons[0].startswith("it is a rule (brief:2, always, the project's foveal.toml); ")
+    assert found.reasons[0].startswith("it is shown as rule: brief:2, always, the project's foveal.toml; ")
     of_a_file = a_slice("rule:brief", "rule", "brief:1, always, the project's", path="docs/brief")
     assert told("brief", of_a_file).slices == ()
-
-
-def test_a_slice_of_one_line_says_so() -> None:
-    found = told("a.py", a_slice("focus:a.py#f", "focus", "asked for", start_line=3, end_line=3))
-    assert found.reasons == ("it is in focus: asked for; line 3, 1,200 tokens, weight 0.5",)
 
 
 def test_of_a_folder_each_file_is_told() -> None:
     slices = [a_slice(f"focus:src/{name}", "focus", "asked for") for name in ("a.py", "b.py")]
     found = told("src", *slices, a_slice("focus:srcs/c.py", "focus", "asked for"))
     assert found.slices == ("focus:src/a.py", "focus:src/b.py")
-    assert found.reasons[0].startswith("of src/a.py: it is in focus")
+    assert found.reasons[0].startswith("of src/a.py: it is shown as focus: asked for")
 
 
 def test_what_had_no_room_says_what_it_would_take() -> None:
@@ -132,28 +107,10 @@ def test_a_gap_counts_where_it_names_the_very_path(gap: str, named: bool) -> Non
     assert told("src/a.py", gaps=[gap]).reasons == ((gap,) if named else ())
 
 
-@pytest.mark.parametrize("form", ["markdown", "json"])
-def test_a_file_may_only_be_named(form: str) -> None:
-    slices = [a_slice("skeleton", "skeleton", ""), a_slice("hot", "hot", "")]
-    context = f"# PROJECT CONTEXT\n\n```python\n## Project Structure\nno.py\n```\n\n{MAP}"
-    if form == "json":
-        text = MAP.partition("\n\n")[2]
-        context = json.dumps({"project": "p", "slices": [{"id": "skeleton", "text": text}]})
-    found = told("src/hot.py", *slices, context=context)
+def test_a_file_may_only_be_named() -> None:
+    found = told("src/hot.py", a_slice("hot", "hot", ""))
     assert found.named
     assert not found.is_settled
-    assert found.reasons == (
-        "it is named among the files that are worked on (edited just now)",
-        "the map of the project names it",
-    )
-    assert told("setup.py", *slices, context=context).named
-    assert told("src/x`.py", *slices, context=context).named
-    for path in ("no.py", "hot.py", "docs", "src/setup.py"):
-        assert told(path, *slices, context=context) == PathReasons()
-    assert not told("setup.py", *slices).named, "its text isn't kept"
-
-
-def test_hits_are_those_that_the_search_found() -> None:
-    sources = ("found for the prompt: by name", "named in the prompt", "asked for")
-    slices = [a_slice(f"x:{place}", "document", source) for place, source in enumerate(sources)]
-    assert taken_hits({"slices": slices}) == 1
+    assert found.reasons == ("it is named among the files that are worked on (edited just now)",)
+    for path, slices in (("no.py", [a_slice("hot", "hot", "")]), ("src/hot.py", [])):
+        assert told(path, *slices) == PathReasons()

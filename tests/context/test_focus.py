@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,14 +9,10 @@ from foveal.daemon.context.focus import (
     FOCUS_MAX,
     FOLDER_MAX,
     GLOBS_MAX,
-    MENTIONS_MAX,
-    mentioned,
     prompt_words,
     resolve_paths,
 )
-from foveal.daemon.core.system import Stamp, System
-from foveal.daemon.index.store import FileContent, Reader, Store
-from foveal.daemon.languages.shared.records import Symbol
+from foveal.daemon.core.system import Stamp
 from foveal.daemon.project.tree import FileRecord, Tree, split_node_id
 from hypothesis import given
 from hypothesis import strategies as st
@@ -158,72 +153,6 @@ def test_no_path_makes_it_fail(given_paths: list[str]) -> None:
 )
 def test_a_node_id_is_split_behind_the_file_that_there_is(node_id: str, path: str, name: str) -> None:
     assert split_node_id(FILES, node_id) == (path, name)
-
-
-# What a prompt names
-
-
-@pytest.fixture
-def reader(tmp_path: Path) -> Iterator[Reader]:
-    store = Store(str(tmp_path), System())
-    defined = {
-        "src/auth.py": ["Session", "Session.login", "check_token", "parse"],
-        "src/x.py": ["parse", "Node.parse"],
-        "web/auth.py": ["parse", "getUser"],
-    }
-    with store.transaction():
-        store.put_contents(
-            FileContent(
-                FileRecord(path, STAMP, b"d"),
-                [Symbol(name, "function", 1, 2, name, "", name.count(".")) for name in names],
-                (),
-            )
-            for path, names in defined.items()
-        )
-    opened = Reader(str(tmp_path))
-    yield opened
-    opened.close()
-    store.close()
-
-
-@pytest.mark.parametrize(
-    ("prompt", "found"),
-    [
-        ("Look at src/auth.py.", ["src/auth.py"]),
-        ("Look at ./src/auth.py, please", ["src/auth.py"]),
-        ("fails in /home/me/project/src/x.py:12", ["src/x.py"]),
-        ("(see README.md)", ["README.md"]),
-        ("why does query.py fail?", ["src/db/query.py"]),
-        ("in auth.py", ["src/auth.py", "web/auth.py"]),
-        ("in none.py, e.g. here", []),
-        ("what does check_token do", ["src/auth.py#check_token"]),
-        ("what does getUser do", ["web/auth.py#getUser"]),
-        ("what does Session.login do", ["src/auth.py#Session.login"]),
-        ("call login() twice", ["src/auth.py#Session.login"]),
-        ("the `Session` there", ["src/auth.py#Session"]),
-        ("the Session there", []),
-        ("`parse` is borne by too many", []),
-        ("`Node.parse` isn't", ["src/x.py#Node.parse"]),
-        ("", []),
-    ],
-)
-def test_a_prompt_names_files_and_definitions(reader: Reader, prompt: str, found: list[str]) -> None:
-    nodes = mentioned(tree_of(FILES), reader, prompt)
-    assert [node.node_id for node in nodes] == found
-    assert all(node.role == "document" for node in nodes)
-
-
-def test_a_prompt_that_names_much_shows_a_few(reader: Reader) -> None:
-    assert len(mentioned(tree_of(FILES), reader, " ".join(FILES) + " `Session`")) <= MENTIONS_MAX
-
-
-def test_a_name_that_many_files_bear_says_nothing(reader: Reader) -> None:
-    assert mentioned(tree_of([f"d{index}/index.js" for index in range(9)]), reader, "see index.js") == []
-
-
-@pytest.mark.parametrize("letters", ["a", "a.", "a/", "a_", "aB", "a/b.", "-", "`a", "a(", "."])
-def test_a_prompt_made_to_be_hard_is_read_in_linear_time(reader: Reader, letters: str) -> None:
-    assert mentioned(tree_of(FILES), reader, letters * 20_000) == []
 
 
 @pytest.mark.parametrize(

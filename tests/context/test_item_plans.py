@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from foveal.daemon.config.item_selection import parse_selection
-from foveal.daemon.config.settings import ProjectConfig, SelectionConfig
+from foveal.daemon.config.settings import ProjectConfig
 from foveal.daemon.context.item_plans import MISSING_MAX, plan_items, profiles_for, selection_of
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.rules.agent_items import AgentItems
@@ -149,23 +148,3 @@ async def test_missing_items_are_reported_up_to_a_limit() -> None:
 
 async def test_failed_search_is_reported() -> None:
     assert (await planned(Search("slow"), None)).degraded == ("slow",)
-
-
-def test_the_levels_of_settings() -> None:
-    selection = SelectionConfig(
-        user=parse_selection({"top_n": 1}),
-        project=parse_selection({"top_n": 2}),
-        user_agents={"a": parse_selection({"top_n": 4})},
-        project_agents={"a": parse_selection({"top_n": 3}), "b": parse_selection({"top_n": 5})},
-    )
-    config = ProjectConfig(selection=selection)
-
-    def check(agent: str, one: Session | None, expected: int) -> None:
-        profile = profiles_for(config, agent, selection_of(one)[0]).rules
-        assert profile is not None
-        assert profile.top_n == expected
-
-    check("", None, 2)
-    check("a", None, 4)
-    check("b", None, 5)
-    check("a", Session("s", "/p", "", selection={"top_n": 6}), 6)

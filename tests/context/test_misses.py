@@ -52,10 +52,10 @@ def test_a_verdict_names_the_limit_with_its_number() -> None:
     request = ContextRequest(max_tokens=8_000, reserve_tokens=0, max_bytes=9_400)
     dropped = [{"id": "document:a.py#f", "reason": "budget"}, {"id": "needed:b.py#g", "reason": "budget"}]
     assert verdict_of(request, reply_map(limit="max_bytes", dropped=dropped), 35.2) == (
-        "Sent 2,257 tokens (9,390 bytes) in 35 ms: 2 slices (1 found for the prompt, 1 rule)."
-        " Missed: no room for 1 slice, 1 shortened; max_bytes 9,400 bound (10 bytes left, 5,743 tokens free)."
+        "Sent 2,257 tokens (9,390 bytes) in 35 ms: 2 slices."
+        " Missed: no room for 1 slice, 1 shortened; max_bytes 9,400 bound."
     )
-    assert "No limit bound; 1 more place was found and not sent." in verdict_of(
+    assert "No limit bound; places that were found and not sent: 1." in verdict_of(
         request, reply_map(near=[{"kind": "place"}, {"kind": "rule"}]), 1.0
     )
 
@@ -64,7 +64,7 @@ def test_a_verdict_on_nothing_says_why() -> None:
     gaps = ["what was found for the prompt is left out: it only thanks"]
     nothing = reply_map(tokens=0, bytes=0, slices=[], gaps=gaps)
     assert verdict_of(ContextRequest(news=True), nothing, 2.0).startswith(
-        "Sent 0 tokens in 2 ms, no slice: it only thanks."
+        "Sent 0 tokens (0 bytes) in 2 ms: nothing, as it only thanks."
     )
 
 

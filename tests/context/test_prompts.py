@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from pathlib import Path
 
 import pytest
@@ -27,17 +26,6 @@ def templates(*folders: Path) -> PromptTemplates:
 
 def values(prompt: str = "", task_type: str = "") -> PromptValues:
     return PromptValues(PROJECT, "# PROJECT CONTEXT\n\n<T> & {{ no }}\n", prompt, task_type)
-
-
-def test_a_rendering_leaves_no_cycles_behind() -> None:
-    first = templates().render(values())
-    gc.collect()
-    gc.disable()
-    try:
-        assert templates().render(values()) == first
-        assert gc.collect() == 0
-    finally:
-        gc.enable()
 
 
 @pytest.mark.parametrize(
@@ -82,14 +70,6 @@ BROKEN = {
     "{% for a in range(99999999) %}x{% endfor %}": "Range",
     "{% for a in range(99999) %}{{ context }}{% endfor %}": "more than",
     "{{ prompt() }}": "callable",
-    "{{ 'a' * 300000000 }}": "small numbers",
-    "{{ [1] * 300000000 }}": "small numbers",
-    "{{ 9 ** 99 }}": "small numbers",
-    "{{ '%999999999d' % 1 }}": "small numbers",
-    "{{ 'a'.center(999999999) }}": "unsafe",
-    "{{ 'a' | center(999999999) }}": "no filter",
-    "{{ '%999999999d' | format(1) }}": "no filter",
-    "{{ ('a' ~ context).join(range(99999)) }}": "unsafe",
     "x" * (TEMPLATE_BYTES + 1): "larger",
 }
 

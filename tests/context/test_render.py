@@ -7,7 +7,6 @@ from itertools import pairwise
 import pytest
 from foveal.daemon.context.render import (
     SECTIONS,
-    TITLE,
     frame_cost,
     inline,
     item_message,
@@ -20,7 +19,7 @@ from foveal.daemon.context.render import (
     spans,
     whose,
 )
-from foveal.daemon.context.selection import Form, Slice, SliceType, fixed, plain_measure
+from foveal.daemon.context.selection import Form, Slice, SliceType, fixed
 from foveal.daemon.context.tokens import ESTIMATE
 from foveal.daemon.rules.items import Item, Owner
 from hypothesis import given
@@ -33,26 +32,6 @@ TYPES: list[SliceType] = [kind for _, kinds in SECTIONS for kind in kinds]
 def pair(name: str, kind: SliceType, text: str, order: tuple[int | str, ...] = (0,)) -> tuple[Slice, Form]:
     form = Form(text)
     return Slice(name, kind, "focus", 0.5, order, *fixed(form), path=name), form
-
-
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from(TYPES), st.sampled_from(["", "x", "- a\n", "### b\n\nc\n\n"]), st.integers(0, 3)
-        ),
-        max_size=12,
-    )
-)
-def test_the_frame_is_what_rendering_adds_at_most(parts: list[tuple[SliceType, str, int]]) -> None:
-    chosen = [pair(f"s{index}", kind, text, (order,)) for index, (kind, text, order) in enumerate(parts)]
-    text = render_markdown(chosen)
-    frame = frame_cost(ESTIMATE, "markdown", "p", {one.type for one, _ in chosen})
-    costs = [frame, *(plain_measure(ESTIMATE)(*one) for one in chosen)]
-    assert ESTIMATE.count(text) <= sum(cost.tokens for cost in costs)
-    assert len(text.encode()) <= sum(cost.bytes for cost in costs)
-    assert text.startswith(TITLE.rstrip())
-    assert text.endswith("\n")
-    assert not text.endswith("\n\n")
 
 
 @given(st.lists(st.tuples(st.sampled_from(TYPES), st.text(max_size=30), st.text(max_size=5)), max_size=6))
@@ -122,11 +101,6 @@ def test_a_rule_is_cut_to_its_characters_or_to_the_least_there_is(
     assert form.compressed == (form != whole)
 
 
-def test_a_rule_that_is_hardly_longer_than_its_least_is_whole() -> None:
-    text = "Be kind to each other and to strangers.\n" * 3 + "Always.\n"
-    assert not rule_form("AGENTS.md", text, 0).compressed
-
-
 # The record
 
 
@@ -169,13 +143,6 @@ def item(name: str, text: str, source: str = "PutItem", owner: Owner = "stored")
 )
 def test_a_rule_says_whose_it_is(owner: Owner, name: str, source: str, words: str) -> None:
     assert whose(item(name, "x", source, owner)) == words
-
-
-@given(st.text(max_size=3_000), st.integers(0, 3_000))
-def test_a_message_is_no_longer_than_its_form(text: str, characters: int) -> None:
-    one = item("docs/kind.md", text, "/p/docs/kind.md")
-    form = rule_form(one.name, one.text, characters)
-    assert len(item_message(one, form)) <= len(form.text)
 
 
 def test_a_cut_message_says_where_the_rest_is() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from foveal.daemon.context.requests import ContextRequest, Message
+from foveal.daemon.context.requests import ContextRequest
+from foveal.daemon.sessions.request_record import SentMessage
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import fields, replace
 
-REQUEST = ContextRequest("prompt", (Message("user", "hi"),), "review", 9_000, 1_000, 50_000, "json")
+REQUEST = ContextRequest("prompt", (SentMessage("user", "hi"),), "review", 9_000, 1_000, 50_000, "json")
 
 OTHERS = [
     ContextRequest(),
@@ -16,8 +17,8 @@ OTHERS = [
     replace(REQUEST, prompt="promptreview", task_type=""),
     replace(REQUEST, task_type="debug"),
     replace(REQUEST, history=()),
-    replace(REQUEST, history=(Message("userhi", ""),)),
-    replace(REQUEST, history=(Message("user", "hi"), Message("user", "hi"))),
+    replace(REQUEST, history=(SentMessage("userhi", ""),)),
+    replace(REQUEST, history=(SentMessage("user", "hi"), SentMessage("user", "hi"))),
     replace(REQUEST, max_tokens=9_001),
     replace(REQUEST, reserve_tokens=1_001),
     replace(REQUEST, max_tokens=90_001, reserve_tokens=0),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from foveal.daemon.context.scopes import ANCESTORS_MAX, ScopeStore, ScopeTable
+from foveal.daemon.context.scopes import ScopeStore, ScopeTable
 from foveal.daemon.core.errors import NotFound
 from foveal.daemon.core.system import System
 from foveal.daemon.sessions.scope import Scope
@@ -57,14 +57,6 @@ def test_a_scope_that_is_gone_is_not_found_and_says_what_to_do() -> None:
             use(scope.id)
     with pytest.raises(NotFound):
         scopes.update(scope)
-
-
-def test_the_later_of_two_scopes_with_one_identity_is_found_and_both_can_be_removed() -> None:
-    scopes = table()
-    first, second = add(scopes, "same"), add(scopes, "same")
-    assert scopes.find("same") is second
-    scopes.remove(first.id)
-    assert scopes.find("same") is second
 
 
 # Memory
@@ -169,28 +161,6 @@ def test_a_released_parent_leaves_its_constraints_as_they_were_then() -> None:
     scopes.remove(leaf.id)
     scopes.remove(other.id)
     assert scopes.memory_bytes == 0
-
-
-def test_an_evicted_parent_leaves_its_constraints_too() -> None:
-    scopes = table(max_count=2)
-    parent = add(scopes, "parent", constraints=("old",))
-    child = add(scopes, "child", parent_id=parent.id, inherited=("old",))
-    scopes.update(replace(parent, constraints=("new",)))
-    scopes.get(child.id)
-    newest = add(scopes, "newest")
-    assert [scope.id for scope in scopes.evict()] == [parent.id]
-    assert scopes.constraints_above(scopes.get(child.id)) == ("new",)
-    add(scopes, "one more")
-    assert [scope.id for scope in scopes.evict()] == [newest.id], "inheriting is no use of the child"
-
-
-def test_a_chain_longer_than_is_followed_keeps_the_constraints_of_its_far_end() -> None:
-    scopes = table()
-    scope = add(scopes, "0", constraints=("c0",))
-    for index in range(1, ANCESTORS_MAX + 20):
-        inherited = (*scope.inherited, *scope.constraints)
-        scope = add(scopes, str(index), constraints=(f"c{index}",), parent_id=scope.id, inherited=inherited)
-    assert scopes.constraints_above(scope) == scope.inherited
 
 
 # What is written

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
@@ -13,7 +12,6 @@ import pytest
 from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
 from foveal.daemon.context import scoping
 from foveal.daemon.context.focus import GLOBS_MAX
-from foveal.daemon.context.rendered import RenderedContexts
 from foveal.daemon.context.scopes import ScopeStore, ScopeTable
 from foveal.daemon.context.scoping import ScopeSelector, ScopeService
 from foveal.daemon.core.events import EventHub
@@ -42,9 +40,7 @@ class Desk:
         semantics = EmbedderClient(EmbeddingConfig(enabled=False), self.state, self.work, self.events)
         indexing = IndexerClient(self.work, self.events, semantics)
         self.projects = OpenProjects(environment, UserConfig(), system, self.work, indexing)
-        self.scoping = ScopeService(
-            self.scopes, RenderedContexts(), self.projects, self.work, self.events, system
-        )
+        self.scoping = ScopeService(self.scopes, self.projects, self.work, self.events, system)
 
 
 @asynccontextmanager
@@ -124,26 +120,6 @@ async def test_a_full_disk_keeps_nobody_from_a_scope_and_is_told_until_it_was_wr
     async with desk(base) as second:
         assert [scope.id for scope in second.scopes.of_project(None)] == ids[::-1]
         assert second.scopes.get(ids[0]).expanded == ("a.py",)
-
-
-async def test_scopes_whose_file_is_damaged_while_it_is_used_are_written_into_another(
-    base: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(scoping, "RETRY_S", 0.0)
-    async with desk(base) as first:
-        ids = await make(first, base, "a")
-        with closing(sqlite3.connect(base / "state/scopes.sqlite")) as database:
-            database.execute("ALTER TABLE scopes RENAME TO others")
-            database.commit()
-        ids += await make(first, base, "b")
-        assert "no such table" in first.scoping.problem
-        async with asyncio.timeout(20):
-            while first.scoping.problem:  # noqa: ASYNC110 - it is written by itself, which is no event
-                await asyncio.sleep(0)
-    kept = [name for name in os.listdir(base / "state") if name.startswith("scopes.sqlite.damaged-")]
-    assert kept
-    async with desk(base) as second:
-        assert {scope.id for scope in second.scopes.of_project(None)} == set(ids)
 
 
 def test_scopes_that_can_not_be_read_are_kept_elsewhere_and_the_others_are_used(tmp_path: Path) -> None:

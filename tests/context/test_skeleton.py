@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-
 import pytest
-from foveal.daemon.context.skeleton import draw_skeleton, drawn_files, printable
-from foveal.daemon.project.tree import Folder, Layout
+from foveal.daemon.context.skeleton import draw_skeleton, printable
+from foveal.daemon.project.tree import Layout
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,19 +38,6 @@ def test_a_map_that_is_not_folded_names_every_file(names: set[str]) -> None:
     text, folded = draw_skeleton(Layout(paths), (), (), 100_000)
     assert not folded
     assert files_of(text) == paths
-
-
-@given(
-    st.sets(st.lists(st.sampled_from("abcd"), min_size=1, max_size=5).map("/".join), max_size=60),
-    st.integers(0, 300),
-)
-def test_the_files_that_a_map_names_are_read_from_it(names: set[str], characters: int) -> None:
-    paths = {f"{name}.py" for name in names}
-    text, folded = draw_skeleton(Layout(paths), (), (), characters)
-    read = list(drawn_files(text))
-    assert len(set(read)) == len(read)
-    assert set(read) <= paths
-    assert folded or set(read) == paths
 
 
 def test_the_way_to_the_focus_unfolds_before_anything_else() -> None:
@@ -89,33 +74,6 @@ def test_a_name_can_not_end_its_line_or_its_fence(name: str, shown: str) -> None
 def test_paths_deeper_than_the_interpreters_recursion_are_drawn() -> None:
     text, _ = draw_skeleton(Layout(["/".join(["d"] * 1_900) + f"/f{i}" for i in range(2)]), (), (), 10**8)
     assert text == "/".join(["d"] * 1_900) + "/\n" + "  " + "f0  f1"
-
-
-@pytest.mark.parametrize("shape", ["p{0}/m{1}/f{2}.py", "f{2}.py", "a/b/c{1}/d{0}/f{2}.py"])
-def test_a_hundred_thousand_files_cost_no_more_than_what_is_drawn(shape: str) -> None:
-    layout = Layout(shape.format(i % 40, i % 400, i) for i in range(100_000))
-    counting = _Counting(layout.folders)
-    layout.folders = counting
-    text, folded = draw_skeleton(layout, (), (), 16_000)
-    assert folded
-    assert len(text) <= 16_000
-    assert counting.lookups < 10_000
-
-
-class _Counting(Mapping[str, Folder]):
-    def __init__(self, folders: Mapping[str, Folder]) -> None:
-        self._folders = folders
-        self.lookups = 0
-
-    def __getitem__(self, path: str) -> Folder:
-        self.lookups += 1
-        return self._folders[path]
-
-    def __iter__(self) -> Iterator[str]:
-        raise AssertionError("the whole tree was walked")
-
-    def __len__(self) -> int:
-        return len(self._folders)
 
 
 def files_of(text: str) -> set[str]:

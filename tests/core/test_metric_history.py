@@ -6,9 +6,8 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import msgspec
 import pytest
-from foveal.daemon.api.daemon import history_reply
+from foveal.daemon.api.daemon import history_map
 from foveal.daemon.core.metric_history import (
     HOUR_STEP_S,
     ContextFigures,
@@ -180,7 +179,7 @@ def test_a_sample_has_the_fields_of_the_protocol() -> None:
     metrics.context_given(ContextFigures("sam", 10, 20))
     gauges = Gauges(1, 2, 3, 4, {"daemon": 5, "indexer": 6, "embedder": None})
     sample = sample_between(before, metrics.copy(), "2026-01-31T12:00:00.000Z", 10.0, gauges)
-    found = msgspec.to_builtins(history_reply(MetricSamples("hour", 10.0, (sample, sample))))
+    found = history_map(MetricSamples("hour", 10.0, (sample, sample)))
     assert set(found) == documented_fields(PROTOCOL.partition("`history` of GetMetrics is ")[2])
     [first, _] = found["samples"]
     assert set(first) == documented_fields(PROTOCOL.partition("since the sample before it: ")[2])

@@ -95,85 +95,7 @@ def test_a_root_that_went_away(shared_daemon: DaemonProcess, shop: Path) -> None
     assert str(shop) in error.message
 
 
-def test_a_project_that_was_never_opened_says_what_is_not_known(
-    shared_daemon: DaemonProcess, tmp_path: Path
-) -> None:
-    source = "from ..pkg0 import module0\n" + "\n\ndef work{}():\n    pass\n" * 8
-    files: dict[str, str | bytes] = {
-        f"pkg{number // 50}/module{number}.py": source.format(*[number] * 8) for number in range(1500)
-    }
-    root = write_files(tmp_path / "large", files | {"CLAUDE.md": "Rule.\n", "pyproject.toml": "[project]\n"})
-    params = {"cwd": str(root), "focus_paths": ["pkg29/module1499.py"]}
-    # Such a folder is a project by itself: there is no mark upwards.
-    first = shared_daemon.call("GetContext", **params, deadline_ms=0)
-    assert first["partial"]
-    assert any("scanned" in gap or "not indexed yet" in gap for gap in first["gaps"]), first["gaps"]
-    assert "Rule." in first["context"], "what is known is shown"
-    again = shared_daemon.call("GetContext", **params, deadline_ms=0, fresh="no")
-    assert again["partial"] == bool(again["gaps"]), "also when it was kept"
-    second = shared_daemon.call("GetContext", **params)
-    assert "def work1499():" in second["context"], "within the usual deadline the focus file is there"
-    status = shared_daemon.open_ready(root)
-    assert (status["files"], status["files_pending"]) == (1502, 0)
-    last = shared_daemon.call("GetContext", **params)
-    assert (last["partial"], last["gaps"]) == (False, [])
-    assert "pkg0/module0.py" in last["context"]
-
-
 # What isn't there
-
-
-def test_no_rules_and_no_experiences(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
-    root = write_files(tmp_path / "plain", {"a.py": "x = 1\n"})
-    shared_daemon.open_ready(root)
-    reply = shared_daemon.call("GetContext", cwd=str(root), focus_paths=["a.py"])
-    assert (reply["gaps"], reply["degraded"], reply["items"]) == ([], [], [])
-    assert "## Rules" not in reply["context"]
-    assert "## Recent Decisions" not in reply["context"]
-    listed = shared_daemon.call("ListExperiences", cwd=str(root))
-    assert listed == {"experiences": [], "total": 0}
-
-
-def test_a_focus_file_without_imports(shared_daemon: DaemonProcess, root: str) -> None:
-    reply = shared_daemon.call("GetContext", cwd=root, focus_paths=["src/shop/sessions.py"])
-    assert [one["id"] for one in reply["slices"] if one["layer"] == "focus"] == ["focus:src/shop/sessions.py"]
-    assert reply["gaps"] == []
-
-
-def test_a_focus_file_that_imports_everything(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
-    files: dict[str, str | bytes] = {
-        f"pkg/m{number:03}.py": f'def f{number}():\n    """Do it."""\n' for number in range(300)
-    }
-    everything = "".join(f"from pkg.m{number:03} import f{number}\n" for number in range(300))
-    root = write_files(tmp_path / "hub", files | {"pkg/__init__.py": "", "hub.py": everything})
-    shared_daemon.open_ready(root)
-    reply = shared_daemon.call("GetContext", cwd=str(root), focus_paths=["hub.py"])
-    dependencies = [one for one in reply["slices"] if one["type"] == "dependency"]
-    assert 10 < len(dependencies) <= 50
-    assert any("imported files are left out: at most 50" in gap for gap in reply["gaps"])
-    assert reply["tokens"] <= 6000
-    assert "from pkg.m000 import f0" in reply["context"]
-
-
-def test_a_dependency_whose_file_is_missing(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
-    root = write_files(
-        tmp_path / "holes",
-        {
-            "app/__init__.py": "",
-            "app/main.py": "from .gone import x\nfrom .here import y\nimport os\n",
-            "app/here.py": "y = 1\n",
-            "app/deleted.py": "z = 1\n",
-            "app/user.py": "from .deleted import z\n",
-        },
-    )
-    shared_daemon.open_ready(root)
-    reply = shared_daemon.call("GetContext", cwd=str(root), focus_paths=["app/main.py"])
-    assert reply["gaps"] == ["app/main.py:1 imports .gone, which doesn't exist"]
-    assert "`app/here.py` (imported by `app/main.py`)" in reply["context"]
-    (root / "app/deleted.py").unlink()
-    later = shared_daemon.call("GetContext", cwd=str(root), focus_paths=["app/user.py"])
-    assert any("deleted" in gap for gap in later["gaps"])
-    assert "imported by `app/user.py`" not in later["context"].replace("app/__init__.py` (imported by", "")
 
 
 @pytest.mark.parametrize(
@@ -183,14 +105,6 @@ def test_an_unknown_node(shared_daemon: DaemonProcess, root: str, node_id: str) 
     error = shared_daemon.error("GetNode", cwd=root, node_id=node_id)
     assert error.code in {"not_found", "invalid_params"}
     assert node_id in error.message or "node_id" in error.message
-
-
-def test_an_unknown_definition_in_focus_is_a_gap(shared_daemon: DaemonProcess, root: str) -> None:
-    reply = shared_daemon.call("GetContext", cwd=root, focus_paths=["src/shop/auth.py#nope", "gone.py"])
-    assert any("src/shop/auth.py#nope" in gap for gap in reply["gaps"])
-    assert any("'gone.py' doesn't exist" in gap for gap in reply["gaps"])
-    moved = shared_daemon.call("GetContext", cwd=root, focus_paths=["lib/auth.py"])
-    assert any("there is src/shop/auth.py" in gap for gap in moved["gaps"])
 
 
 @pytest.mark.parametrize("scope_id", ["s_0000", "", "x" * 100_000])
@@ -217,36 +131,6 @@ def test_an_empty_project(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
     assert reply["context"] == "# PROJECT CONTEXT\n\n## Project\n\n- empty\n"
     assert (reply["gaps"], reply["partial"]) == ([], False)
     assert [one["type"] for one in reply["slices"]] == ["project_meta"]
-
-
-def test_a_project_of_one_empty_file(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
-    root = write_files(tmp_path / "one", {"a.py": ""})
-    assert shared_daemon.open_ready(root)["files"] == 1
-    reply = shared_daemon.call("GetContext", cwd=str(root), focus_paths=["a.py"])
-    assert "### `a.py` (0 lines)\n\nThe file is empty." in reply["context"]
-    assert reply["gaps"] == []
-    node = shared_daemon.call("GetNode", cwd=str(root), node_id="a.py")
-    assert (node["definition"], node["symbols"]) == ("", [])
-
-
-def test_a_binary_focus_file(shared_daemon: DaemonProcess, root: str) -> None:
-    reply = shared_daemon.call("GetContext", cwd=root, focus_paths=["logo.png"])
-    assert reply["gaps"] == ["logo.png is in focus but not shown: it is binary"]
-    assert "### `logo.png`\n\nNot shown: it is binary." in reply["context"]
-    assert "\0" not in reply["context"]
-
-
-def test_a_focus_file_that_was_deleted(shared_daemon: DaemonProcess, own_root: str) -> None:
-    params = {"cwd": own_root, "focus_paths": ["web/app.ts", "web/money.ts"]}
-    assert "export function main" in shared_daemon.call("GetContext", **params)["context"]
-    os.unlink(f"{own_root}/web/app.ts")
-    for fresh in ("shown", "tree"):
-        reply = shared_daemon.call("GetContext", **params, fresh=fresh)
-        assert "export function main" not in reply["context"]
-        assert "export function total" in reply["context"]
-        assert any("web/app.ts" in gap for gap in reply["gaps"])
-    write_files(Path(own_root), {"web/app.ts": "export const back = 1;\n"})
-    assert "const back" in shared_daemon.call("GetContext", **params, fresh="tree")["context"]
 
 
 # Out of the project
@@ -321,24 +205,6 @@ def test_nothing_outside_is_ever_shown(shared_daemon: DaemonProcess, prison: str
 # How much
 
 
-def test_ten_thousand_focus_paths(shared_daemon: DaemonProcess, own_root: str) -> None:
-    paths = [f"nope/file{number}.py" for number in range(9_998)]
-    reply = shared_daemon.call("GetContext", cwd=own_root, focus_paths=["web/app.ts", *paths, "README.md"])
-    assert "export function main" in reply["context"]
-    assert "Sells things." in reply["context"]
-    assert any("'nope/file0.py' doesn't exist" in gap for gap in reply["gaps"])
-    assert any("more focus paths don't exist" in gap for gap in reply["gaps"])
-    assert len(reply["gaps"]) <= 20
-
-
-def test_ten_thousand_focus_paths_that_exist(shared_daemon: DaemonProcess, own_root: str) -> None:
-    write_files(Path(own_root), {f"many/f{number}.txt": f"{number}\n" for number in range(1_000)})
-    paths = [f"many/f{number % 1_000}.txt" for number in range(10_000)]
-    reply = shared_daemon.call("GetContext", cwd=own_root, focus_paths=paths, fresh="tree")
-    assert any("left out" in gap for gap in reply["gaps"])
-    assert reply["tokens"] <= 6_000
-
-
 def test_too_many_of_anything_is_too_large(shared_daemon: DaemonProcess, root: str) -> None:
     error = shared_daemon.error("GetContext", cwd=root, focus_paths=["a"] * 20_001)
     assert error.code == "too_large"
@@ -350,23 +216,13 @@ def test_too_many_of_anything_is_too_large(shared_daemon: DaemonProcess, root: s
     assert "text" in error.message
 
 
-@pytest.mark.parametrize(
-    "words", ["how do sessions end? ", "x", "a.", "a/", "_", "a_", "`", "😀", "(", "src/shop/auth.py ", "\n"]
-)
+@pytest.mark.parametrize("words", ["how do sessions end? ", "a.", "a_", "😀", "src/shop/auth.py "])
 def test_a_prompt_of_five_megabytes(shared_daemon: DaemonProcess, root: str, words: str) -> None:
     prompt = words * (5_000_000 // len(words.encode()))
     reply = shared_daemon.call("GetContext", cwd=root, prompt=prompt, deadline_ms=1_000)
     assert reply["context"].startswith("# PROJECT CONTEXT")
     # A pattern that tries every way to read such a text takes seconds: this is far above what it should take.
     assert reply["elapsed_ms"] < 1_500
-
-
-def test_a_prompt_of_five_megabytes_in_messages(shared_daemon: DaemonProcess, root: str) -> None:
-    prompt = "x" * 5_000_000
-    reply = shared_daemon.call("GetContext", cwd=root, prompt=prompt, format="messages")
-    assert reply["messages"][-1]["content"] == prompt
-    error = shared_daemon.error("GetContext", cwd=root, prompt="x" * 9_000_000, format="messages")
-    assert error.code == "too_large", "the reply would hold it twice"
 
 
 @pytest.mark.parametrize("max_tokens", [0, -1, -(2**63), 2**64 - 1])
@@ -383,25 +239,6 @@ def test_max_tokens_out_of_range(shared_daemon: DaemonProcess, root: str, max_to
     )
     after = shared_daemon.call("ListScopes", cwd=root)["scopes"]
     assert len(after) == before, "a request that can't be used leaves no scope behind"
-
-
-def test_max_tokens_of_ten_million(shared_daemon: DaemonProcess, root: str) -> None:
-    reply = shared_daemon.call("GetContext", cwd=root, focus_paths=["src", "web"], max_tokens=10_000_000)
-    assert reply["bytes"] <= 100_000
-    assert not reply["truncated"]
-    shared_daemon.call("GetContext", cwd=root, max_tokens=10_000_000, max_bytes=16_000_000)
-
-
-def test_a_reserve_that_leaves_nothing(shared_daemon: DaemonProcess, root: str) -> None:
-    check_invalid(
-        shared_daemon,
-        "GetContext",
-        "reserve_tokens",
-        "leaves nothing",
-        cwd=root,
-        max_tokens=500,
-        reserve_tokens=500,
-    )
 
 
 # Of which type
@@ -429,75 +266,50 @@ GOOD: dict[str, dict[str, Any]] = {
         ("OpenProject", "path", 5),
         ("CloseProject", "path", ["/"]),
         ("ReindexProject", "full", "yes"),
-        ("ReindexProject", "full", 1),
         *[
-            (method, field, value)
-            for method in ("GetContext", "PrepareContext")
+            ("GetContext", field, value)
             for field, value in [
                 ("cwd", 5),
-                ("cwd", b"/bytes"),
                 ("scope_id", {}),
                 ("session_id", 1),
-                ("agent_id", []),
-                ("agent_name", True),
                 ("prompt", ["x"]),
                 ("history", "hello"),
-                ("history", ["hello"]),
-                ("history", [{"role": "user"}]),
                 ("history", [{"role": "user", "content": 5}]),
                 ("focus_paths", "src/a.py"),
-                ("focus_paths", [1]),
-                ("focus_paths", {"a": 1}),
-                ("focus_paths", [None]),
                 ("focus_paths", ["a\0b"]),
                 ("constraints", "Be brief."),
                 ("parent_scope_id", 7),
-                ("task_type", 1.5),
                 ("max_tokens", "8000"),
-                ("max_tokens", 1.5),
                 ("max_tokens", True),
-                ("max_tokens", [8000]),
                 ("reserve_tokens", -1),
                 ("max_bytes", 0),
                 ("max_bytes", 10**9),
                 ("format", "html"),
-                ("format", 1),
                 ("deadline_ms", -5),
-                ("deadline_ms", "soon"),
                 ("fresh", "yes"),
-                ("fresh", True),
             ]
         ],
         ("GetScope", "scope_id", None),
-        ("GetScope", "scope_id", 5),
         ("ReleaseScope", "scope_id", None),
         ("ExpandFocus", "scope_id", 5),
         ("ExpandFocus", "node_ids", "a.py"),
         ("ListScopes", "cwd", 5),
         ("GetNode", "cwd", None),
         ("GetNode", "node_id", None),
-        ("GetNode", "node_id", 5),
         ("GetNode", "node_id", "  "),
         ("GetNode", "fresh", "maybe"),
         ("GetNode", "deadline_ms", 10**12),
         ("NotifyFile", "path", None),
-        ("NotifyFile", "event", None),
         ("NotifyFile", "event", "saved"),
-        ("NotifyFile", "text", 5),
         ("NotifyFile", "text", b"bytes"),
         ("Subscribe", "topics", None),
-        ("Subscribe", "topics", "scope.created"),
         ("Subscribe", "topics", ["scope.created", "weather"]),
         ("GraftExperience", "experience", None),
-        ("GraftExperience", "experience", "I decided"),
         ("GraftExperience", "experience.decision", None),
-        ("GraftExperience", "experience.decision", 5),
         ("GraftExperience", "experience.agent_id", None),
-        ("GraftExperience", "experience.session_id", []),
         ("GraftExperience", "experience.files_touched", "a.py"),
         ("GraftExperience", "experience.outcome", "success"),
         ("ListExperiences", "limit", -1),
-        ("ListExperiences", "limit", "all"),
         ("ListExperiences", "outcome", "great"),
         ("ListExperiences", "since", "yesterday"),
     ],
@@ -534,47 +346,6 @@ def test_null_and_unknown_fields_are_ignored(shared_daemon: DaemonProcess, root:
     assert from_lua["context"] == plain["context"]
 
 
-def test_an_unknown_method(shared_daemon: DaemonProcess) -> None:
-    for name in ("getContext", "", "__init__", "x" * 100_000):
-        error = shared_daemon.error(name)
-        assert error.code == "unknown_method"
-        assert "GetContext" in error.message
-        assert len(error.message) < 1_000
-        assert error.data is not None
-        assert "GetContext" in error.data["methods"]
-    assert "did you mean SearchItems?" in shared_daemon.error("Search").message
-
-
-def test_what_is_no_transcript_is_refused_in_words(shared_daemon: DaemonProcess, root: str) -> None:
-    def check(words: str, path: str, **more: Any) -> None:
-        error = shared_daemon.error("GraftExperience", cwd=root, transcript_path=path, **more)
-        assert (error.code, error.data) == ("invalid_params", {"field": "transcript_path"})
-        assert words in error.message
-
-    check("No such file", f"{root}/missing.jsonl")
-    check("is a folder", root)
-    check("no absolute path", "t.jsonl")
-    check("no absolute path", "")
-    check("not a regular file", "/dev/zero")
-    check("not both", f"{root}/t.jsonl", experience={})
-
-
-def test_an_experience_that_cannot_be_kept_is_skipped_with_its_reason(
-    shared_daemon: DaemonProcess, root: str
-) -> None:
-    def check(reason: str, **more: Any) -> None:
-        experience = {"decision": "d", "agent_id": "a", "session_id": "s", **more}
-        reply = shared_daemon.call("GraftExperience", cwd=root, experience=experience)
-        assert reply["grafted"] == 0
-        assert reason in reply["skipped"][0]["reason"]
-
-    check("decision", decision="   ")
-    check("decision", decision="x" * 70_000)
-    check("outcome", outcome={"kind": "great"})
-    check("timestamp", timestamp="yesterday")
-    assert shared_daemon.call("ListExperiences", cwd=root)["total"] == 0
-
-
 # Bytes
 
 
@@ -605,35 +376,14 @@ def send(connection: socket.socket, data: bytes) -> None:
 PING = encode_request(1, "Ping")
 
 
-@pytest.mark.parametrize("length", [1, 4, 10, 60])
-def test_half_a_frame_and_gone(shared_daemon: DaemonProcess, length: int) -> None:
-    frame = encode_request(1, "GetContext", {"cwd": "/somewhere", "prompt": "x" * 100})
-    for _ in range(20):
-        with raw(shared_daemon) as connection:
-            connection.sendall(frame[:length])
-    assert shared_daemon.call("Ping")["pid"] == shared_daemon.pid
-
-
-def test_gone_before_the_answer(shared_daemon: DaemonProcess, root: str) -> None:
-    frame = encode_request(1, "GetContext", {"cwd": root, "focus_paths": ["src"], "prompt": "gone"})
-    for _ in range(20):
-        with raw(shared_daemon) as connection:
-            connection.sendall(frame * 10)
-    assert shared_daemon.call("GetContext", cwd=root, focus_paths=["src"])["context"]
-
-
 @pytest.mark.parametrize(
     "garbage",
     [
         b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
-        b"\x00" * 1000,
         b"\xc1",
-        b"\xff" * 1000,
         b'{"method": "Ping"}',
-        msgpack.packb([7, 1, "Ping", []]),
         msgpack.packb({"method": "Ping"}),
-        msgpack.packb([0, "one", "Ping", []]),
         msgpack.packb([0, 1, "Ping"]),
         random.Random(1).randbytes(1000) + b"\xc1",
     ],
@@ -644,13 +394,6 @@ def test_garbage_closes_only_its_own_connection(shared_daemon: DaemonProcess, ga
         connection.shutdown(socket.SHUT_WR)
         assert all(message[0] == 1 and message[2] for message in read_to_end(connection))
         assert other.call("Ping", {}, DEADLINE_S)["pid"] == shared_daemon.pid
-
-
-def test_good_requests_before_garbage_are_answered(shared_daemon: DaemonProcess) -> None:
-    with raw(shared_daemon) as connection:
-        send(connection, PING + b"\xc1\xc1\xc1")
-        (reply,) = read_to_end(connection)
-    assert (reply[0], reply[1], reply[2]) == (1, 1, None)
 
 
 @pytest.mark.parametrize(
@@ -681,63 +424,3 @@ def peak_bytes(pid: int) -> int:
     """
     (line,) = [line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if "VmPeak" in line]
     return int(line.split()[1]) * 1024
-
-
-def test_a_frame_above_the_limit(shared_daemon: DaemonProcess) -> None:
-    frame = msgpack.packb([0, 9, "Ping", [{"x": b"x" * (17 * 1024 * 1024)}]])
-    with raw(shared_daemon) as connection:
-        send(connection, frame)
-        messages = read_to_end(connection)
-    assert [(message[1], message[2]["code"]) for message in messages] == [(9, "too_large")]
-    assert shared_daemon.call("Ping")["pid"] == shared_daemon.pid
-
-
-@pytest.mark.parametrize("arguments", [[1], ["x"], [{}, {}], [None], [[1]]])
-def test_arguments_that_are_no_map(shared_daemon: DaemonProcess, arguments: list[Any]) -> None:
-    with raw(shared_daemon) as connection:
-        connection.sendall(msgpack.packb([0, 3, "Ping", arguments]) + PING)
-        connection.shutdown(socket.SHUT_WR)
-        refused, answered = read_to_end(connection)
-    assert (refused[1], refused[2]["code"], refused[2]["data"]) == (3, "invalid_params", {"field": "params"})
-    assert (answered[1], answered[2]) == (1, None)
-
-
-def test_deeply_nested_parameters(shared_daemon: DaemonProcess) -> None:
-    nested = b"\x94\x00\x05\xa4Ping\x91\x81\xa1x" + b"\x91" * 100_000 + b"\xc0"
-    with raw(shared_daemon) as connection:
-        send(connection, nested)
-        connection.shutdown(socket.SHUT_WR)
-        messages = read_to_end(connection)
-    assert all(message[1] == 5 for message in messages)
-    assert shared_daemon.call("Ping")["pid"] == shared_daemon.pid
-
-
-def test_a_thousand_connections(shared_daemon: DaemonProcess, root: str) -> None:
-    with contextlib.ExitStack() as stack:
-        connections = [stack.enter_context(raw(shared_daemon)) for _ in range(1_000)]
-        frame = encode_request(1, "GetContext", {"cwd": root, "focus_paths": ["src/shop/auth.py"]})
-        for connection in connections:
-            connection.sendall(frame)
-        contexts = set()
-        for connection in connections:
-            unpacker = msgpack.Unpacker()
-            reply = None
-            while reply is None:
-                unpacker.feed(connection.recv(65536))
-                reply = next(iter(unpacker), None)
-            assert reply[2] is None
-            contexts.add((reply[3]["scope_id"], reply[3]["context"]))
-        assert len(contexts) == 1
-        assert shared_daemon.call("Ping")["pid"] == shared_daemon.pid
-
-
-def test_a_peer_that_never_reads(shared_daemon: DaemonProcess, root: str) -> None:
-    frame = encode_request(1, "GetContext", {"cwd": root, "focus_paths": ["src", "web"]})
-    with raw(shared_daemon) as connection:
-        connection.setblocking(False)
-        with contextlib.suppress(BlockingIOError):
-            for _ in range(50_000):
-                connection.send(frame)
-        before = shared_daemon.call("Status")["rss_bytes"]
-        assert shared_daemon.call("GetContext", cwd=root)["context"]
-        assert before < 600_000_000

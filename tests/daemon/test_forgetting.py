@@ -49,7 +49,7 @@ def test_contexts_outlast_the_daemon(daemon: DaemonProcess, shop: Path, number: 
     assert after[0]["prompt"] == "how does login end? [masked]32+"
     assert SECRET not in str(after)
     why = daemon.call("ExplainPath", context_id=first["context_id"], path="src/shop/auth.py")
-    assert why["reasons"][0].startswith("it is in focus: asked for")
+    assert why["reasons"][0].startswith("it is shown as focus: asked for")
     third = daemon.call("GetContext", **ask, prompt="what is sold?", max_tokens=9_000)
     [entry, *_] = daemon.call("ListContexts", scope_id=second["scope_id"])["contexts"]
     assert (entry["context_id"], entry["previous"]) == (third["context_id"], second["context_id"])

@@ -112,14 +112,6 @@ def test_a_text_between_the_members_of_a_class_is_shown(shop: Shop) -> None:
     assert 'require(id.isNotBlank()) { "cart must not be blank" }' in context
 
 
-def test_a_class_by_name_comes_with_its_members(shop: Shop) -> None:
-    reply = shop.ask("class Cart", 1_000)
-    shown = {one["id"] for one in reply["slices"]}
-    assert {"document:src/Cart.kt#Cart", "members:src/Cart.kt#Cart"} <= shown
-    assert "38      fun total_28(): Int" in reply["context"]
-    assert "⋮ 81 more" in reply["context"]
-
-
 def test_nothing_is_shown_twice_where_a_class_and_what_it_holds_are_found(shop: Shop) -> None:
     reply = shop.ask("App, App.finish and App.connect_peer", 8_000)
     assert reply["context"].count("for function in reversed(self.functions)") == 1

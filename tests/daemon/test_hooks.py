@@ -33,10 +33,21 @@ def run(daemon: DaemonProcess, root: Path, host: str, name: str, **changed: Any)
     return context_of(host, name, output)
 
 
+def ask(daemon: DaemonProcess, root: Path, host: str, name: str, **changed: Any) -> str:
+    """Send a recorded event without the process of a hook; returns what that would print."""
+    reply = daemon.call("HookEvent", host=host, payload=payload(host, name, root, **changed))
+    context_of(host, name, reply["output"])
+    return str(reply["output"])
+
+
+def context(daemon: DaemonProcess, root: Path, host: str, name: str, **changed: Any) -> str:
+    """Send a recorded event; returns the text for the model."""
+    return context_of(host, name, ask(daemon, root, host, name, **changed))
+
+
 def message(daemon: DaemonProcess, root: Path, host: str, name: str, **changed: Any) -> str:
-    """Run a hook and return the line for the user."""
-    output = hook(host, payload(host, name, root, **changed), daemon.environ)
-    context_of(host, name, output)
+    """Send a recorded event; returns the line for the user."""
+    output = ask(daemon, root, host, name, **changed)
     return str(json.loads(output or "{}").get("systemMessage", ""))
 
 
@@ -115,12 +126,12 @@ def test_a_whole_session_of_claude_code(daemon: DaemonProcess, shop: Path, tmp_p
 def test_a_prompt_brings_what_it_adds_and_nothing_else(up: DaemonProcess, shop: Path) -> None:
     up.open_ready(shop)
     sid = {"session_id": "news"}
-    started = run(up, shop, "claude-code", "SessionStart", **sid)
+    started = context(up, shop, "claude-code", "SessionStart", **sid)
     assert "## Project Structure" in started
     assert "## Project\n" in started
 
     def prompt(text: str) -> str:
-        return run(up, shop, "claude-code", "UserPromptSubmit", **sid, prompt=text, prompt_id=text)
+        return context(up, shop, "claude-code", "UserPromptSubmit", **sid, prompt=text, prompt_id=text)
 
     for text in ("yes, continue", "commit this please", "thanks", "/review 12", "run the tests again"):
         assert prompt(text) == "", text
@@ -155,15 +166,15 @@ def test_the_size_of_what_a_prompt_adds(up: DaemonProcess, tmp_path: Path) -> No
         root = write_files(tmp_path / name, files)
         up.open_ready(root)
         sid = {"session_id": f"size-{name}"}
-        run(up, root, "claude-code", "SessionStart", **sid)
-        text = run(up, root, "claude-code", "UserPromptSubmit", **sid, prompt="change each invoice total")
+        context(up, root, "claude-code", "SessionStart", **sid)
+        text = context(up, root, "claude-code", "UserPromptSubmit", **sid, prompt="change each invoice total")
         assert len(text) <= limit * 4 + 100
         assert len(text) > limit * 2 or not limit, name
 
 
 def test_a_session_goes_on_where_it_was(up: DaemonProcess, shop: Path) -> None:
     name, sid = "claude-code", {"session_id": "goes-on"}
-    run(up, shop, name, "SessionStart", **sid)
+    context(up, shop, name, "SessionStart", **sid)
     note = shop / "notes.md"
     note.write_text("# Notes\n")
     up.call("UpdateSession", **sid, current_intent="Make sessions last a day")
@@ -172,58 +183,28 @@ def test_a_session_goes_on_where_it_was(up: DaemonProcess, shop: Path) -> None:
         "foveal: session context changed (files +1)"
     )
     assert message(up, shop, name, "UserPromptSubmit", **sid, prompt="second") == ""
-    assert run(up, shop, name, "PreCompact", **sid) == ""
-    compacted = run(up, shop, name, "SessionStart_compact", **sid)
+    assert context(up, shop, name, "PreCompact", **sid) == ""
+    compacted = context(up, shop, name, "SessionStart_compact", **sid)
     assert "Make sessions last a day" in compacted
     assert str(note) in compacted
     assert "set_relevant_context" in compacted
     assert message(up, shop, name, "SessionStart_resume", **sid) == "foveal: context restored (1 files)"
 
 
-def test_the_same_text_is_not_repeated_until_the_window_lost_it(up: DaemonProcess, shop: Path) -> None:
-    up.open_ready(shop)
-    sid = {"session_id": "no-repeats"}
-
-    def prompt(number: int) -> str:
-        return run(up, shop, "codex", "UserPromptSubmit", **sid, turn_id=f"t{number}")
-
-    run(up, shop, "codex", "SessionStart", **sid)
-    assert "expire" in prompt(1)
-    run(up, shop, "codex", "PreCompact", **sid)
-    again = prompt(2)
-    assert "expire" in again, again
-    assert "set_relevant_context" in again, "no start after a compaction was told"
-
-
-def test_the_first_prompt_brings_what_a_start_without_daemon_could_not(up: DaemonProcess, shop: Path) -> None:
-    text = run(up, shop, "gemini", "BeforeAgent", session_id="late")
-    assert "set_relevant_context" in text
-    assert "Use the repository's logger." in text, "Gemini doesn't read CLAUDE.md"
-
-
-def test_where_prompts_take_no_text_the_next_tool_brings_it(up: DaemonProcess, shop: Path) -> None:
-    up.open_ready(shop)
-    sid = {"sessionId": "tools"}
-    assert "set_relevant_context" in run(up, shop, "copilot", "sessionStart", **sid)
-    assert run(up, shop, "copilot", "userPromptSubmitted", **sid) == ""
-    assert "expire" in run(up, shop, "copilot", "postToolUse", **sid)
-    assert run(up, shop, "copilot", "postToolUse_text", **sid) == "", "once"
-
-
 def test_an_edited_file_is_hot_and_enters_no_context_set(up: DaemonProcess, shop: Path) -> None:
     up.open_ready(shop)
-    run(up, shop, "cursor", "sessionStart", conversation_id="hot")
-    run(up, shop, "cursor", "afterFileEdit", conversation_id="hot")
+    context(up, shop, "cursor", "sessionStart", conversation_id="hot")
+    context(up, shop, "cursor", "afterFileEdit", conversation_id="hot")
     assert up.call("GetSession", session_id="hot")["context"] == {}
     assert "src/shop/auth.py" in up.call("GetContext", cwd=str(shop), agent_id="new")["context"]
     outside = {"file_path": "/etc/hostname"}
-    assert run(up, shop, "cursor", "afterFileEdit", conversation_id="hot", **outside) == ""
+    assert context(up, shop, "cursor", "afterFileEdit", conversation_id="hot", **outside) == ""
 
 
 def test_a_subagent_has_its_parents_constraints(up: DaemonProcess, shop: Path) -> None:
     sid = {"session_id": "strict"}
     up.call("GetContext", cwd=str(shop), **sid, constraints=["Touch no migration."])
-    text = run(up, shop, "codex", "SubagentStart", **sid)
+    text = context(up, shop, "codex", "SubagentStart", **sid)
     assert "Touch no migration." in text
 
 
@@ -232,7 +213,7 @@ def test_a_report_without_a_transcript_is_grafted(up: DaemonProcess, shop: Path)
         decision = f"I decided to expire sessions for {host} in one place, because two were out of step."
         field = {"codex": "last_assistant_message", "cursor": "summary", "copilot": "response"}[host]
         with up.subscribed("experience.grafted") as events:
-            assert run(up, shop, host, name, **{field: decision}) == ""
+            assert context(up, shop, host, name, **{field: decision}) == ""
             next_event(events, "experience.grafted")
         found = up.call("ListExperiences", cwd=str(shop), query=host)["experiences"]
         assert any(f"for {host} in one place" in one["decision"] for one in found), host
@@ -255,11 +236,11 @@ def test_what_the_main_agent_decided_is_grafted_when_its_session_ends(up: Daemon
     main = "".join(lines).replace('"isSidechain": true, "agentId": "ab12"', '"isSidechain": false')
     path = str(write_files(shop.parent, {"projects/main.jsonl": main}) / "projects" / "main.jsonl")
     told: dict[str, Any] = {"session_id": "main-agent", "transcript_path": path}
-    run(up, shop, "claude-code", "SessionStart", **told)
+    context(up, shop, "claude-code", "SessionStart", **told)
     with up.subscribed("experience.grafted") as events:
-        assert run(up, shop, "claude-code", "Stop", **told) == ""
+        assert context(up, shop, "claude-code", "Stop", **told) == ""
         assert len(list(up.state.glob("hook-spool/*"))) == 1, "it waits for a rest"
-        assert run(up, shop, "claude-code", "SessionEnd", **told) == ""
+        assert context(up, shop, "claude-code", "SessionEnd", **told) == ""
         next_event(events, "experience.grafted")
     [found] = up.call("ListExperiences", cwd=str(shop), session_id="main-agent")["experiences"]
     assert "keep carts in the session" in found["decision"], "its subagent's is taken from that one's own"
@@ -300,16 +281,6 @@ def test_edits_of_hidden_files_make_nothing_hot(up: DaemonProcess, tmp_path: Pat
     assert [one["path"] for one in up.call("GetScope", scope_id=scope)["hot_nodes"]] == ["b.py"]
 
 
-def test_a_session_of_an_agent_with_a_name_is_no_subagent(up: DaemonProcess, shop: Path) -> None:
-    told = {"session_id": "named-agent", "agent_type": "reviewer"}
-    run(up, shop, "claude-code", "SessionStart", **told)
-    run(up, shop, "claude-code", "UserPromptSubmit", **told)
-    [scope] = [
-        one for one in up.call("ListScopes", cwd=str(shop))["scopes"] if one["session_id"] == "named-agent"
-    ]
-    assert not scope.get("parent_scope_id")
-
-
 def test_a_graft_without_daemon_is_late_and_not_lost(
     daemon: DaemonProcess, shop: Path, tmp_path: Path
 ) -> None:
@@ -346,17 +317,17 @@ def test_a_checkout_is_seen(up: DaemonProcess, shop: Path) -> None:
 def test_curl_is_a_whole_hook(up: DaemonProcess, shop: Path) -> None:
     curl, socket = need_tool("curl"), up.socket.replace("foveal.sock", "foveal-http.sock")
 
-    def ask(url: str, data: str) -> str:
+    def post(url: str, data: str) -> str:
         command = [curl, "--silent", "--noproxy", "*", "--max-time", "60", "--unix-socket", socket]
         command += ["--data-binary", "@-", f"http://localhost{url}"]
         return subprocess.run(command, input=data, capture_output=True, text=True, check=True).stdout
 
     given = payload("codex", "SessionStart", shop, session_id="over-http")
     assert "set_relevant_context" in context_of(
-        "codex", "SessionStart", ask("/hook/codex", json.dumps(given))
+        "codex", "SessionStart", post("/hook/codex", json.dumps(given))
     )
     named = payload("copilot", "sessionStart", shop, sessionId="over-http-too")
-    output = ask("/hook/copilot?event=sessionStart", json.dumps(named))
+    output = post("/hook/copilot?event=sessionStart", json.dumps(named))
     assert "set_relevant_context" in context_of("copilot", "sessionStart", output)
     for url, data in (
         ("/hook/vim", "{}"),
@@ -364,7 +335,7 @@ def test_curl_is_a_whole_hook(up: DaemonProcess, shop: Path) -> None:
         ("/hook/codex", "x" * (17 * 1024 * 1024)),
         ("/hook/codex", ""),
     ):
-        assert ask(url, data) == ""
+        assert post(url, data) == ""
 
 
 def test_what_can_not_be_asked(up: DaemonProcess, shop: Path) -> None:
@@ -389,9 +360,9 @@ def test_a_stranger_gets_nothing(tmp_path: Path, shop: Path) -> None:
     write_files(shop, {"foveal.toml": "[agents.codex]\nallow = false\n"})
     with running_daemon(tmp_path) as daemon:
         daemon.call("Ping")
-        assert run(daemon, shop, "codex", "SessionStart") == ""
-        assert run(daemon, shop, "codex", "UserPromptSubmit") == ""
-        assert run(daemon, shop, "gemini", "BeforeAgent") != ""
+        assert context(daemon, shop, "codex", "SessionStart") == ""
+        assert context(daemon, shop, "codex", "UserPromptSubmit") == ""
+        assert context(daemon, shop, "gemini", "BeforeAgent") != ""
         given = {"host": "gemini", "payload": payload("gemini", "SessionStart", shop, session_id="named")}
         assert daemon.call("HookEvent", **given, agent_name="codex") == {"output": ""}
 
@@ -401,41 +372,13 @@ def test_an_agent_hears_of_its_session_what_its_rules_grant(tmp_path: Path, shop
     sid = {"session_id": "granted"}
     with running_daemon(tmp_path) as daemon:
         daemon.call("Ping")
-        run(daemon, shop, "codex", "SessionStart", **sid)
+        context(daemon, shop, "codex", "SessionStart", **sid)
         files = [str(shop / "web" / "app.ts"), str(shop / "README.md")]
         daemon.call("SetRelevantContext", **sid, set_name="files", items=files)
-        assert "app.ts" not in run(daemon, shop, "codex", "SessionStart_resume", **sid)
-        text = run(daemon, shop, "codex", "SessionStart_compact", **sid)
+        assert "app.ts" not in context(daemon, shop, "codex", "SessionStart_resume", **sid)
+        text = context(daemon, shop, "codex", "SessionStart_compact", **sid)
         assert "README.md" in text
         assert "app.ts" not in text
-
-
-def test_a_second_resume_within_seconds_is_another_event(up: DaemonProcess, shop: Path) -> None:
-    write_files(shop, {".cursor/rules/style.mdc": "---\nalwaysApply: true\n---\nPrices are whole cents.\n"})
-    up.open_ready(shop)
-    first, second = "2026-11-20T10:00:00.000Z", "2026-11-20T10:00:03.000Z"
-    for at, brings in ((first, True), (first, False), (second, True)):
-        text = run(up, shop, "gemini", "SessionStart_resume", session_id="twice", timestamp=at)
-        assert ("Prices are whole cents." in text) is brings, at
-
-
-def test_a_quoted_prompt_of_opencode_needs_what_it_says(up: DaemonProcess, shop: Path) -> None:
-    write_files(shop, {"src/shop/ask.py": 'def go_on(answer):\n    return answer == "yes, continue"\n'})
-    up.open_ready(shop)
-    sid = {"session_id": "ses_quoted"}
-    assert run(up, shop, "opencode", "SessionStart", **sid)
-    assert run(up, shop, "opencode", "UserPromptSubmit", prompt='"do it"', **sid) == ""
-    assert run(up, shop, "opencode", "UserPromptSubmit", prompt='"how does expire() end a session?"', **sid)
-
-
-def test_resumed_session_gets_its_sets_and_nothing_else(up: DaemonProcess, shop: Path) -> None:
-    sid = {"session_id": "resumed"}
-    assert "## Session context" in run(up, shop, "codex", "SessionStart", **sid)
-    assert run(up, shop, "codex", "SessionStart_resume", **sid) == ""
-    up.call("SetRelevantContext", **sid, set_name="files", items=[str(shop / "README.md")])
-    text = run(up, shop, "codex", "SessionStart_resume", turn="later", **sid)
-    assert "README.md" in text
-    assert "## Session context" not in text
 
 
 @pytest.mark.parametrize("host", ["claude-code", "codex", "cursor", "gemini", "copilot", "opencode"])
@@ -443,5 +386,5 @@ def test_every_recorded_event_is_answered_in_the_hosts_form(up: DaemonProcess, s
     for found, name in recorded():
         if found == host:
             event_name(name)
-            run(up, shop, host, name)
+            context(up, shop, host, name)
     assert "Traceback" not in up.log()

@@ -125,7 +125,7 @@ def test_each_rule_says_whose_it_is(tmp_path: Path, project: Path) -> None:
         explained = daemon.call(
             "ExplainPath", cwd=str(project), context_id=reply["context_id"], path="CLAUDE.md"
         )
-        assert "it holds a rule (CLAUDE.md:1, always, the project's)" in explained["reasons"][0]
+        assert "it is shown as rule: CLAUDE.md:1, always, the project's" in explained["reasons"][0]
         event = {"session_id": "c", "source": "startup"}
         told = daemon.call(
             "HookEvent", host="cursor", event="sessionStart", payload=json.dumps(event), cwd=str(project)

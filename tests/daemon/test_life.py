@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import stat
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -123,18 +122,6 @@ def test_something_else_in_the_place_of_a_socket_that_was_chosen_is_left_alone(
         os.unlink(place)
 
 
-def test_something_else_in_the_place_of_the_usual_socket_is_set_aside(daemon: DaemonProcess) -> None:
-    folder = Path(daemon.socket).parent
-    for place in (daemon.socket, http_socket(daemon.socket)):
-        write_files(folder, {Path(place).name: "somebody's"})
-    folder.chmod(0o700)
-    told = " ".join(daemon.call("Status")["degraded"])
-    for place in (daemon.socket, http_socket(daemon.socket)):
-        (aside,) = folder.glob(f"{Path(place).name}.damaged-*")
-        assert aside.read_text() == "somebody's"
-        assert f"kept as {aside.name}" in told
-
-
 def test_what_a_killed_daemon_left_is_replaced(daemon: DaemonProcess, tmp_path: Path) -> None:
     root = write_files(tmp_path / "p", {"a.py": "x = 1\n"})
     scope = daemon.call("GetContext", cwd=str(root), focus_paths=["a.py"])["scope_id"]
@@ -163,33 +150,6 @@ def test_a_signal_ends_all_of_it(daemon: DaemonProcess, tmp_path: Path, number: 
         wait_ended(ended)
     assert left_over(daemon) == []
     assert daemon.log().endswith("stopped\n")
-
-
-def test_a_signal_while_it_starts(daemon: DaemonProcess) -> None:
-    with foreground(daemon) as process:
-        while not left_over(daemon):
-            assert process.poll() is None
-        process.terminate()
-        output, errors = process.communicate(timeout=DEADLINE_S)
-    assert (process.returncode, output, errors) == (0, "", "")
-    assert left_over(daemon) == []
-
-
-def test_a_signal_in_the_middle_of_an_index(daemon: DaemonProcess, tmp_path: Path) -> None:
-    files = 1_500
-    root = write_files(
-        tmp_path / "p", {f"d{n % 30}/f{n}.py": f"def f{n}(): ...\n" * 20 for n in range(files)}
-    )
-    with daemon.subscribed("index.progress") as client:
-        client.call("OpenProject", {"path": str(root)}, DEADLINE_S)
-        next_event(client, "index.progress", state="indexing")
-        ended = family(daemon)
-        ended[0].terminate()
-        wait_ended(ended)
-    assert left_over(daemon) == []
-    assert "was killed" not in daemon.log()
-    status = daemon.open_ready(root)
-    assert (status["files"], status["symbols"], status["degraded"]) == (files, 20 * files, [])
 
 
 def test_nobody_connected_for_the_configured_time(daemon: DaemonProcess) -> None:
@@ -227,93 +187,7 @@ def test_a_killed_indexer_is_replaced_while_contexts_go_on(daemon: DaemonProcess
     assert "the indexer process ended by itself" in daemon.log()
 
 
-def test_an_index_that_is_damaged_while_it_serves_is_built_anew(
-    daemon: DaemonProcess, tmp_path: Path
-) -> None:
-    root = write_files(tmp_path / "p", {f"f{n}.py": f"def f{n}(): ...\n" for n in range(40)})
-    daemon.open_ready(root)
-    (index,) = daemon.state.glob("projects/*/index.sqlite")
-    (indexer,) = psutil.Process(daemon.pid).children()
-    indexer.suspend()
-    (root / "f0.py").unlink()
-    write_files(root, {"new.py": "def new(): ...\n"})
-    for suffix in ("-wal", "-shm"):
-        Path(f"{index}{suffix}").unlink(missing_ok=True)
-    index.write_bytes(b"garbage" * 10_000)
-    with daemon.subscribed("index.progress") as client:
-        indexer.kill()
-        next_event(client, "index.progress", state="scanning")
-        next_event(client, "index.progress", state="ready")
-        params = {"cwd": str(root), "focus_paths": ["new.py", "f1.py", "f0.py"], "fresh": "tree"}
-        reply = client.call("GetContext", params, DEADLINE_S)
-    assert "def new()" in reply["context"]
-    assert any("index.sqlite could not be used" in reason for reason in reply["degraded"])
-    assert any("index.sqlite.damaged-" in reason for reason in daemon.call("Status")["degraded"])
-    assert any("f0.py" in gap for gap in reply["gaps"]), "nothing of the former index is left"
-    status = daemon.call("Status", cwd=str(root))["projects"][0]
-    assert (status["files"], status["symbols"], status["files_pending"]) == (40, 40, 0)
-    node = daemon.call("GetNode", cwd=str(root), node_id="new.py#new")
-    assert node["signature"] == "def new():"
-
-
-def test_a_folder_in_the_place_of_an_index_takes_nothing_else_along(
-    daemon: DaemonProcess, tmp_path: Path
-) -> None:
-    good = write_files(tmp_path / "good", {"a.py": "def f(): ...\n"})
-    bad = write_files(tmp_path / "bad", {"b.py": "def g(): ...\n"})
-    for root in (good, bad):
-        daemon.open_ready(root)
-    daemon.stop()
-    (index,) = daemon.state.glob("projects/bad-*/index.sqlite")
-    index.unlink()
-    index.mkdir()
-    reply = daemon.call("GetContext", cwd=str(bad), focus_paths=["b.py"])
-    assert "def g()" in reply["context"]
-    assert any("kept as index.sqlite.damaged-" in reason for reason in reply["degraded"])
-    pid = daemon.pid
-    daemon.open_ready(good)
-    with daemon.subscribed("index.progress") as client:
-        psutil.Process(daemon.pid).children()[0].kill()
-        next_event(client, "index.progress", state="scanning", project=str(good))
-        next_event(client, "index.progress", state="ready", project=str(good))
-    assert daemon.pid == pid
-
-
 # Where it lives
-
-
-def test_all_that_it_makes_is_private_from_birth(daemon: DaemonProcess, tmp_path: Path) -> None:
-    write_files(
-        Path(daemon.environ["FOVEAL_CONFIG_DIR"]), {"config.toml": "[daemon]\nlog_max_bytes = 10_000\n"}
-    )
-    daemon.state.mkdir(mode=0o700)
-    Path(log_file(str(daemon.state))).write_text("old\n" * 2_500)
-    Path(log_file(str(daemon.state))).chmod(0o600)
-    with foreground(daemon, umask=0) as process:
-        while not left_over(daemon):
-            assert process.poll() is None
-        root = write_files(tmp_path / "p", {"a.py": "x = 1\n"})
-        daemon.open_ready(root)
-        daemon.call("GetContext", cwd=str(root), focus_paths=["a.py"])
-        experience = {"decision": "d", "agent_id": "a", "session_id": "s"}
-        daemon.call("GraftExperience", cwd=str(root), experience=experience)
-        start_faces(daemon)
-        made = [*everything_below(daemon.state), *everything_below(Path(daemon.environ["XDG_RUNTIME_DIR"]))]
-        names = {path.name for path in made}
-        assert {"index.sqlite", "index.sqlite-wal", "scopes.sqlite", "foveal.sock", "foveal.log.1"} <= names
-        assert {
-            "foveal.log",
-            "daemon.json",
-            "lock",
-            "version.json",
-            "experiences.jsonl",
-            "foveal-http.sock",
-        } <= names
-        for path in made:
-            mode = path.lstat().st_mode
-            assert stat.S_IMODE(mode) == (0o700 if stat.S_ISDIR(mode) else 0o600), path
-        daemon.stop()
-        process.communicate(timeout=DEADLINE_S)
 
 
 def test_a_full_log_is_put_aside(daemon: DaemonProcess) -> None:
@@ -370,15 +244,6 @@ def test_a_state_folder_of_a_newer_version_is_not_touched(daemon: DaemonProcess)
     assert (daemon.state / "scopes.sqlite").read_bytes() == b"theirs"
 
 
-def test_a_version_that_cant_be_read_is_said_and_kept(daemon: DaemonProcess) -> None:
-    write_files(daemon.state, {"version.json": '{"state_version": "new"}'})
-    daemon.state.chmod(0o700)
-    told = " ".join(daemon.call("Status")["degraded"])
-    (aside,) = daemon.state.glob("version.json.damaged-*")
-    assert aside.read_text() == '{"state_version": "new"}'
-    assert aside.name in told
-
-
 # Settings
 
 
@@ -394,46 +259,6 @@ def test_a_wrong_setting_is_an_error_and_an_unknown_one_a_warning(daemon: Daemon
     assert len(warnings) == 1
     assert "max_counts" in warnings[0]
     assert "max_count" in warnings[0].replace("max_counts", "")
-
-
-def test_settings_changed_under_a_running_daemon_are_told_until_it_starts_anew(
-    daemon: DaemonProcess,
-) -> None:
-    def told() -> list[str]:
-        return [one for one in daemon.call("Status")["degraded"] if "config.toml" in one]
-
-    config = Path(daemon.environ["FOVEAL_CONFIG_DIR"]) / "config.toml"
-    assert told() == []
-    before = config.read_text()
-    config.write_text(f"{before}# nothing but a remark\n")
-    assert told() == []
-    config.write_text(f"{before}[scopes]\nmax_count = 7\n")
-    (changed,) = told()
-    assert "foveal restart" in changed
-    config.write_text(f"{before}[scopes]\nmax_count = 'many'\n")
-    (wrong,) = told()
-    assert "max_count must be an integer" in wrong
-    config.write_text(f"{before}[scopes]\nmax_count = 7\n")
-    daemon.stop()
-    assert told() == []
-
-
-def test_what_was_wrong_at_the_start_is_told_until_it_is_mended(daemon: DaemonProcess) -> None:
-    def told() -> list[str]:
-        return [one for one in daemon.call("Status")["degraded"] if "config.toml" in one]
-
-    config = Path(daemon.environ["FOVEAL_CONFIG_DIR"]) / "config.toml"
-    before = config.read_text()
-    assert told() == []  # these settings were in force once, and are in force where the file is wrong
-    daemon.stop()
-    for wrong in ("max_count = 'many'", "max_counts = 7"):
-        config.write_text(f"{before}[scopes]\n{wrong}\n")
-        assert len(told()) == 1
-        config.write_text(f"{before}\n\n[scopes]\n{wrong}\n")
-        assert len(told()) == 1, "two lines further it is the same mistake"
-        config.write_text(before)
-        assert told() == []
-        daemon.stop()
 
 
 def test_nothing_of_its_first_client_stays_with_it(

@@ -147,24 +147,6 @@ def test_ctrl_c_ends_quietly_with_130(environ: dict[str, str]) -> None:
     assert (child.returncode, output, errors) == (130, "", "")
 
 
-def test_a_reader_that_goes_away_is_no_error(environ: dict[str, str]) -> None:
-    write_log(environ, "a line of the log\n" * 100_000)
-    child = subprocess.Popen(
-        [sys.executable, "-m", "foveal", "logs", "-n", "100000"],
-        env=environ,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert child.stdout is not None
-    assert child.stderr is not None
-    assert child.stdout.readline() == "a line of the log\n"
-    child.stdout.close()
-    with child.stderr:
-        assert child.stderr.read() == ""
-    assert child.wait(TIMEOUT_S) == 141
-
-
 def test_output_that_can_not_be_written_is_an_error(environ: dict[str, str]) -> None:
     if not os.path.exists("/dev/full"):
         pytest.skip("this system has no /dev/full")

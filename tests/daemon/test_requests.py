@@ -249,7 +249,7 @@ def test_a_reply_is_reported(shared_daemon: DaemonProcess, project: Path) -> Non
     assert listed["referred"] == 2
     record = recorded(shared_daemon, session, reply)
     assert sorted(one["name"] for one in record["referred"]) == ["AGENTS.md", "read"]
-    with pytest.raises(RpcError, match="since must be a day such as"):
+    with pytest.raises(RpcError, match="since must be a time such as"):
         shared_daemon.call("GetItemUsage", cwd=str(project), since="x")
     usage = shared_daemon.call("GetItemUsage", cwd=str(project))
     counts = {one["name"]: (one["requests"], one["reported"], one["referred"]) for one in usage["items"]}

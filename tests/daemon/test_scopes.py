@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from foveal.ipc.aclient import AsyncClient
 
-from tests.conftest import DEADLINE_S, DaemonProcess, next_event, running_daemon, write_files
+from tests.conftest import DaemonProcess, next_event, running_daemon, write_files
 
 
 @pytest.fixture
@@ -146,31 +146,6 @@ def test_scopes_are_listed_the_latest_used_first(
 # Focus
 
 
-def test_focus_paths_of_every_kind(shared_daemon: DaemonProcess, root: str) -> None:
-    def check(paths: list[str], expected: list[str]) -> Any:
-        reply = shared_daemon.call("GetContext", cwd=root, focus_paths=paths)
-        assert focus_ids(reply) == [f"focus:{node}" for node in expected]
-        assert [gap for gap in reply["gaps"] if "missing_module" not in gap] == []
-        return reply
-
-    check(["web/app.ts"], ["web/app.ts"])
-    check([f"{root}/web/app.ts"], ["web/app.ts"])
-    check(["web/../web/./app.ts"], ["web/app.ts"])
-    check(["web"], ["web/app.ts", "web/money.ts"])
-    check(["web/"], ["web/app.ts", "web/money.ts"])
-    check(["web/*.ts"], ["web/app.ts", "web/money.ts"])
-    check(["**/s*.py"], ["src/shop/sessions.py"])
-    check(["src/**/{auth,cart}.py"], ["src/shop/auth.py", "src/shop/cart.py"])
-    symbol = check(["src/shop/sessions.py#Session.touch"], ["src/shop/sessions.py#Session.touch"])
-    assert "### `src/shop/sessions.py#Session.touch` (lines 12-13)" in symbol["context"]
-    assert "\n    def touch(self) -> None:\n" in symbol["context"]
-    assert "def expire" not in symbol["context"]
-    part = check(["README.md#Shop/Setup"], ["README.md#Shop/Setup"])
-    assert "\n## Setup\n" in part["context"]
-    assert "Sells things" not in part["context"]
-    check(["web/money.ts", "web"], ["web/money.ts", "web/app.ts"])
-
-
 def test_expand_and_contract(shared_daemon: DaemonProcess, root: str) -> None:
     scope_id = shared_daemon.call("GetContext", cwd=root, session_id="x", focus_paths=["README.md"])[
         "scope_id"
@@ -248,80 +223,6 @@ def test_a_released_scope_is_gone(shared_daemon: DaemonProcess, root: str) -> No
 
 
 # Many at once
-
-
-async def test_two_hundred_scopes_at_once(shared_daemon: DaemonProcess, root: str) -> None:
-    async with await AsyncClient.connect(shared_daemon.socket) as client:
-
-        async def ask(number: int) -> Any:
-            return await client.call(
-                "GetContext",
-                {
-                    "cwd": root,
-                    "session_id": "crowd",
-                    "agent_id": f"agent{number % 200}",
-                    "focus_paths": ["src/shop/auth.py"],
-                    "constraints": [f"You are number {number % 200}."],
-                },
-                DEADLINE_S,
-            )
-
-        replies = await asyncio.gather(*map(ask, range(400)))
-    ids = [reply["scope_id"] for reply in replies]
-    assert len(set(ids)) == 200
-    assert ids[:200] == ids[200:], "the same agent meets the same scope"
-    for number, reply in enumerate(replies):
-        assert f"- You are number {number % 200}.\n" in reply["context"]
-        assert "def login(user: str)" in reply["context"]
-    status = shared_daemon.call("Status")
-    assert status["scopes_bytes"] / status["scopes"] < 1_000_000
-
-
-async def test_the_same_request_at_once_is_one_context(shared_daemon: DaemonProcess, root: str) -> None:
-    with shared_daemon.subscribed("context.built", "scope.created", "scope.released") as events:
-        async with await AsyncClient.connect(shared_daemon.socket) as client:
-            params = {"cwd": root, "session_id": "one", "focus_paths": ["web"]}
-            replies = await asyncio.gather(*(client.call("GetContext", params) for _ in range(50)))
-            scope_id = replies[0]["scope_id"]
-            await client.call("ReleaseScope", {"scope_id": scope_id})
-        topics = []
-        for event in events.events(DEADLINE_S):
-            if not event["data"].get("cached"):  # who came later was given what was kept
-                topics.append(event["topic"])
-            if event["topic"] == "scope.released":
-                break
-    assert {(reply["scope_id"], reply["context"]) for reply in replies} == {(scope_id, replies[0]["context"])}
-    assert topics == ["scope.created", "context.built", "scope.released"]
-
-
-@pytest.mark.parametrize("full", [False, True])
-async def test_contexts_during_a_reindex(shared_daemon: DaemonProcess, shop: Path, full: bool) -> None:
-    root = str(shop)
-    write_files(
-        shop,
-        {f"lib/m{number}.py": f"def f{number}():\n    return {number}\n" * 20 for number in range(400)},
-    )
-    params = {"cwd": root, "focus_paths": ["src/shop/auth.py"]}
-    shared_daemon.open_ready(shop)
-    before = shared_daemon.call("GetContext", **params)
-    with shared_daemon.subscribed("index.progress") as events:
-        async with await AsyncClient.connect(shared_daemon.socket) as client:
-            await client.call("ReindexProject", {"path": root, "full": full})
-            asked = 0
-            states = set()
-            while "ready" not in states:
-                project = (await client.call("Status", {"cwd": root}))["projects"][0]
-                states.add(project["state"])
-                reply = await client.call("GetContext", {**params, "prompt": f"question {asked}"}, DEADLINE_S)
-                asked += 1
-                assert "def login(user: str)" in reply["context"]
-                assert reply["scope_id"] == before["scope_id"]
-                assert project["files"] == 409, "what was known stays known"
-        next_event(events, "index.progress", project=root, state="ready")
-    assert asked >= 1
-    after = shared_daemon.call("GetContext", **params, fresh="tree")
-    assert after["context"] == before["context"]
-    assert (after["partial"], after["gaps"]) == (False, before["gaps"])
 
 
 # What lasts
@@ -439,167 +340,7 @@ def test_hot_files_follow_the_work(owner: dict[str, str], shared_daemon: DaemonP
 # Budgets
 
 
-@pytest.fixture(scope="module")
-def big(shared_daemon: DaemonProcess, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Give a project with large files of several kinds, and much of everything else."""
-
-    def functions(name: str, count: int) -> str:
-        return "".join(
-            f"def {name}_{number}(argument: int) -> str:\n"
-            f'    """Return the text of number {number}."""\n'
-            f"    value = argument * {number}\n    return str(value) + '{name}'\n\n\n"
-            for number in range(count)
-        )
-
-    root = write_files(
-        tmp_path_factory.mktemp("big"),
-        {
-            "AGENTS.md": "# Rules\n\n" + "Follow this rule, it matters to all of us.\n" * 150,
-            "src/core.py": "from . import helpers\nfrom .helpers import help_1\n\n\n"
-            + functions("core", 400),
-            "src/helpers.py": functions("help", 200),
-            "src/__init__.py": "",
-            "notes.txt": "".join(f"Line {number} of the notes, with ünïcödé.\n" for number in range(5_000)),
-            "wide.txt": "long " * 20_000 + "\n",
-            "min.js": "var a=1;" * 30_000,
-            "docs/guide.md": "".join(f"## Part {number}\n\nSome words on it.\n\n" for number in range(300)),
-            **{f"tree/d{number % 40}/file{number}.txt": "x\n" for number in range(1_200)},
-        },
-    )
-    shared_daemon.open_ready(root)
-    for number in range(5):
-        shared_daemon.call(
-            "GraftExperience",
-            cwd=str(root),
-            experience={
-                "decision": f"Decision {number}: " + "because of reasons " * 100,
-                "agent_id": "a",
-                "session_id": "s",
-            },
-        )
-    return str(root)
-
-
 FOCUS = ["src/core.py", "notes.txt", "wide.txt", "min.js", "docs/guide.md"]
-
-
-@pytest.mark.parametrize("form", ["markdown", "json"])
-@pytest.mark.parametrize("max_tokens", [1, 20, 100, 200, 500, 2_000, 8_000, 30_000])
-def test_never_above_the_tokens(shared_daemon: DaemonProcess, big: str, max_tokens: int, form: str) -> None:
-    reply = shared_daemon.call(
-        "GetContext",
-        cwd=big,
-        focus_paths=FOCUS,
-        constraints=["Be brief. " * 50],
-        max_tokens=max_tokens,
-        reserve_tokens=0,
-        max_bytes=1_000_000,
-        format=form,
-    )
-    context = reply["context"]
-    assert reply["tokens"] == -(-len(context) // 4) <= max_tokens
-    assert reply["truncated"]
-    assert sum(reply["layers"].values()) <= max_tokens
-    if max_tokens >= 500:
-        assert len(context) > max_tokens * 4 * 0.6, "and the room is used"
-
-
-@pytest.mark.parametrize("max_bytes", [1, 20, 500, 2_000, 8_000, 30_000, 100_000])
-def test_never_above_the_bytes(shared_daemon: DaemonProcess, big: str, max_bytes: int) -> None:
-    reply = shared_daemon.call(
-        "GetContext", cwd=big, focus_paths=FOCUS, max_tokens=200_000, reserve_tokens=0, max_bytes=max_bytes
-    )
-    assert reply["bytes"] == len(reply["context"].encode()) <= max_bytes
-    assert reply["truncated"]
-
-
-def test_the_reserve_is_kept_free(shared_daemon: DaemonProcess, big: str) -> None:
-    def tokens(**params: Any) -> int:
-        reply = shared_daemon.call("GetContext", cwd=big, focus_paths=FOCUS, **params)
-        assert isinstance(reply["tokens"], int)
-        return reply["tokens"]
-
-    assert 3_000 < tokens() <= 6_000, "8,000 less 2,000"
-    assert tokens(max_tokens=8_000, reserve_tokens=7_000) <= 1_000
-    assert tokens(max_tokens=1_000) <= 750, "of a small budget a quarter"
-
-
-@pytest.mark.parametrize("max_tokens", [500, 2_000, 8_000])
-def test_cuts_are_at_whole_lines_and_named(shared_daemon: DaemonProcess, big: str, max_tokens: int) -> None:
-    reply = shared_daemon.call(
-        "GetContext",
-        cwd=big,
-        focus_paths=["src/core.py", "notes.txt"],
-        max_tokens=max_tokens,
-        reserve_tokens=0,
-        prompt="What does core_321 return?",
-    )
-    context = reply["context"]
-    originals = {
-        name: (Path(big) / name).read_text().split("\n") for name in ("src/core.py", "notes.txt", "AGENTS.md")
-    }
-    numbered = 0
-    for name, body in _blocks(context):
-        lines = originals.get(name.partition("#")[0])
-        if lines is None:
-            continue
-        for line in body:
-            found = re.match(r" *(\d+)  (.*)$", line)
-            if found and name != "AGENTS.md":
-                numbered += 1
-                assert lines[int(found.group(1)) - 1].strip() == found.group(2).strip(), (
-                    "a whole line, its number"
-                )
-            elif name == "AGENTS.md":
-                assert line in lines or re.fullmatch(r"… [\d,]+ lines", line)
-    assert context.count("```") % 2 == 0
-    assert context.endswith("\n")
-    if max_tokens >= 2_000:
-        assert numbered > 20
-        assert re.search(
-            r"_\[COMPRESSED\] [\d,]+ lines left out: expand `src/core.py` or a definition of it_", context
-        )
-        assert re.search(r"_\[COMPRESSED\] [\d,]+ lines left out: expand `notes.txt`", context)
-        if max_tokens == 2_000:
-            assert re.search(r"_\[COMPRESSED\] [\d,]+ lines left out: read AGENTS.md_", context)
-        assert "core_321" in context, "what the prompt asks for is not what is cut"
-
-
-def _blocks(context: str) -> list[tuple[str, list[str]]]:
-    """Return the fenced texts with the paths in their headings."""
-    return [
-        (name, body.split("\n"))
-        for name, body in re.findall(
-            r"^### `([^`\n]*)`[^\n]*\n\n```\w*\n(.*?)\n```$", context, re.MULTILINE | re.DOTALL
-        )
-    ]
-
-
-def test_more_room_loses_nothing(shared_daemon: DaemonProcess, big: str) -> None:
-    shown: set[str] = set()
-    for max_tokens in (200, 500, 1_000, 2_000, 4_000, 8_000, 16_000):
-        reply = shared_daemon.call(
-            "GetContext", cwd=big, focus_paths=FOCUS, max_tokens=max_tokens, reserve_tokens=0
-        )
-        ids = {one["id"] for one in reply["slices"]}
-        assert shown <= ids
-        shown = ids
-    assert {f"focus:{path}" for path in FOCUS} <= shown
-    assert "skeleton" in shown
-
-
-def test_what_found_no_room_is_named(shared_daemon: DaemonProcess, big: str) -> None:
-    reply = shared_daemon.call("GetContext", cwd=big, focus_paths=FOCUS, max_tokens=120, reserve_tokens=0)
-    (gap,) = [gap for gap in reply["gaps"] if "no room" in gap]
-    assert "max_tokens" in gap
-
-
-def test_a_map_of_a_thousand_files_is_folded(shared_daemon: DaemonProcess, big: str) -> None:
-    reply = shared_daemon.call("GetContext", cwd=big)
-    structure = reply["context"].partition("## Project Structure")[2]
-    assert len(structure) < 17_000
-    assert "tree/" in structure
-    assert re.search(r"\(\d+ files\)", structure) or "… " in structure
 
 
 def test_another_order_of_the_same_focus_is_no_change(shared_daemon: DaemonProcess, shop: Path) -> None:

@@ -17,9 +17,6 @@ from typing import Any
 import psutil
 import pytest
 from foveal.daemon.embedding.embedder_client import INCOMPLETE
-from foveal.daemon.embedding.messages import DEFAULT_MODEL
-from foveal.daemon.embedding.model import model_key
-from foveal.daemon.embedding.vector_file import file_name
 from foveal.ipc import errors as codes
 
 from tests.conftest import (
@@ -588,26 +585,6 @@ def flip(path: Path) -> None:
     path.write_bytes(data)
 
 
-def test_a_damaged_file_of_vectors_is_made_again_without_embedding(
-    daemon: DaemonProcess, tmp_path: Path
-) -> None:
-    """A file of vectors that is whole is in test_project_vectors: it takes more chunks than a test should embed."""
-    root = write_files(tmp_path / "p", PROJECT)
-    contents = embedded(daemon, root)["embedded"]
-    daemon.stop()
-    (folder,) = daemon.state.glob("projects/*/vectors")
-    (folder / file_name(model_key(DEFAULT_MODEL))).write_bytes(b"usearch" * 5_000)
-    earlier = daemon.state / "embeddings" / "models" / "all-MiniLM-L6-v2-int8"
-    write_files(earlier, {"model.onnx": "of an earlier version"})
-    assert embedded(daemon, root)["embedded"] == contents
-    until(lambda: not query(daemon, root, LOGIN)["degraded"], "the vectors are there again")
-    assert found(daemon, root, LOGIN)[0] == "src/shop/auth.py"
-    assert embeddings(daemon) == contents
-    assert "is not a vector file" in daemon.log()
-    assert not list(folder.iterdir())
-    assert not earlier.exists()
-
-
 @pytest.mark.parametrize("harm", ["flipped", "deleted"])
 def test_a_harmed_lexical_index_is_filled_again_while_answers_go_on(
     wordy: DaemonProcess, tmp_path: Path, harm: str
@@ -748,7 +725,7 @@ def test_a_question_while_everything_is_being_loaded(daemon: DaemonProcess, tmp_
     assert reply["results"][0]["path"] == "src/shop/mail.py", "what was known answers at once"
 
 
-HEAVY = ("numpy", "usearch", "onnxruntime", "onnx", "fastembed", "huggingface_hub", "tokenizers")
+HEAVY = ("numpy", "onnxruntime", "onnx", "fastembed", "huggingface_hub", "tokenizers")
 
 
 def test_the_daemon_never_loads_what_embeds() -> None:

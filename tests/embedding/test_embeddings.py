@@ -16,7 +16,7 @@ import pytest
 from foveal.daemon.core.storage import DatabaseError, OperationalError, may_pass
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding.embeddings import USE_DAYS, EmbeddingStore
-from foveal.daemon.embedding.exact import unit
+from foveal.daemon.embedding.unit_vectors import unit_halves
 
 DIM = 8
 DAY_NS = 86_400 * 1_000_000_000
@@ -72,7 +72,7 @@ def test_stored_embeddings_come_back_as_unit_vectors(store: EmbeddingStore) -> N
     stored = store.vectors("m", ids[::-1])
     assert stored.ids.tolist() == sorted(ids.tolist())
     assert stored.digests == digests("a", "b", "c")
-    assert stored.matrix == pytest.approx(unit(matrix, DIM), abs=1e-3)
+    assert stored.matrix == pytest.approx(unit_halves(matrix, DIM), abs=1e-3)
     assert store.ids("m", digests("a", "c", "x")) == {digest("a"): ids[0], digest("c"): ids[2]}
     assert store.digests([*ids.tolist(), 1]) == dict(zip(ids.tolist(), digests("a", "b", "c"), strict=True))
     assert store.dim("m") == DIM
@@ -84,8 +84,8 @@ def test_a_content_keeps_its_embedding_and_its_id(store: EmbeddingStore) -> None
     both = store.put("m", digests("b", "a", "b"), matrix)
     assert both[1] == first[0]
     assert both[0] == both[2] != both[1]
-    assert store.vectors("m", both[:1]).matrix == pytest.approx(unit(matrix[:1], DIM), abs=1e-3)
-    assert store.vectors("m", first).matrix == pytest.approx(unit(vectors(1, seed=1), DIM), abs=1e-3)
+    assert store.vectors("m", both[:1]).matrix == pytest.approx(unit_halves(matrix[:1], DIM), abs=1e-3)
+    assert store.vectors("m", first).matrix == pytest.approx(unit_halves(vectors(1, seed=1), DIM), abs=1e-3)
 
 
 def test_models_keep_apart(store: EmbeddingStore) -> None:

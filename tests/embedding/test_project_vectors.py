@@ -14,9 +14,8 @@ from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding import project_vectors as vectors_file
 from foveal.daemon.embedding.embeddings import EmbeddingStore
-from foveal.daemon.embedding.exact import Floats
-from foveal.daemon.embedding.project_vectors import FOLDER, ProjectVectors
-from foveal.daemon.embedding.vector_file import file_name
+from foveal.daemon.embedding.project_vectors import ProjectVectors
+from foveal.daemon.embedding.unit_vectors import Floats
 from foveal.daemon.index.chunk_table import ChunkText
 from foveal.daemon.index.chunks import Chunk
 from foveal.daemon.index.store import FILE_NAME, Store
@@ -73,7 +72,6 @@ class Bench:
         return self.vectors.contents, self.vectors.pending
 
     def close(self) -> None:
-        self.vectors.close()
         self.embeddings.close()
         self.store.close()
 
@@ -110,7 +108,7 @@ def test_without_an_index_it_says_so(bench: Bench, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "how",
-    ["copied", "moved", "deleted and back", "reopened", "rewritten", "file of vectors lost", "and damaged"],
+    ["copied", "moved", "deleted and back", "reopened", "rewritten"],
 )
 def test_a_content_that_is_known_is_never_embedded_again(bench: Bench, how: str) -> None:
     mine = chunks("a", 6)
@@ -132,32 +130,11 @@ def test_a_content_that_is_known_is_never_embedded_again(bench: Bench, how: str)
             put(bench.store, "a.py", [chunk("new"), *mine])
             put(bench.store, "a.py", mine)
         case _:
-            bench.vectors.close()
             bench.vectors = bench.opened()
     bench.ready()
     assert bench.embedded == []
     assert bench.state() == (6, 0)
     assert [bench.nearest(one) for one in mine] == [[one.digest] for one in mine]
-
-
-def test_a_file_of_vectors_is_used_and_does_without(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("foveal.daemon.embedding.vectors.TAIL_VECTORS", 20)
-    mine = chunks("a", 60)
-    put(bench.store, "a.py", mine)
-    bench.ready()
-    path = bench.folder / "index" / FOLDER / file_name(MODEL)
-    kept = path.read_bytes()
-    bench.embedded.clear()
-    for content in (kept, b"", kept[: len(kept) // 2], kept[:100] + b"\xff" + kept[101:], None):
-        path.unlink(missing_ok=True)
-        if content is not None:
-            path.write_bytes(content)
-        bench.vectors.close()
-        bench.vectors = bench.opened()
-        assert path.exists() == (content == kept)
-        bench.ready()
-        assert [bench.nearest(one) for one in mine] == [[one.digest] for one in mine]
-    assert bench.embedded == []
 
 
 @pytest.mark.parametrize("small", [True, False])
@@ -297,7 +274,6 @@ def test_damaged_embeddings_are_an_error(bench: Bench) -> None:
     bench.ready()
     with closing(sqlite3.connect(bench.folder / "embeddings.sqlite")) as database, database:
         database.execute("UPDATE embeddings SET vector = x'00'")
-    bench.vectors.close()
     bench.vectors = bench.opened()
     with pytest.raises(DatabaseError):
         bench.vectors.refresh()

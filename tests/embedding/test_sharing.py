@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from foveal.daemon.core.system import System
-from foveal.daemon.embedding.exact import Floats
 from foveal.daemon.embedding.messages import Pushed, SharedProgress, SharedStore
 from foveal.daemon.embedding.redis_source import RedisSource
 from foveal.daemon.embedding.shared_source import SourceError, VectorCodec, read_credential
 from foveal.daemon.embedding.sharing import OFFERED_MAX, SharedEmbeddings, Vectors
+from foveal.daemon.embedding.unit_vectors import Floats
 
 from tests.redis_cases import SlowProxy, redis_cluster, redis_server, wait_until
 

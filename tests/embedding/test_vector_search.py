@@ -6,10 +6,7 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.core.errors import FovealError
-from foveal.daemon.embedding.messages import DEFAULT_MODEL, SearchVectors, VectorHits
-from foveal.daemon.embedding.model import model_key
-from foveal.daemon.embedding.project_vectors import FOLDER
-from foveal.daemon.embedding.vector_file import file_name
+from foveal.daemon.embedding.messages import SearchVectors, VectorHits
 from foveal.daemon.embedding.vector_search import VectorSearch
 from foveal.daemon.embedding.vector_updater import MODELS_FOLDER
 
@@ -23,9 +20,7 @@ PRICE = chunk("def total_price(cart):\n    return sum(item.price for item in car
 
 
 @pytest.fixture
-def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    # So that few vectors have a file.
-    monkeypatch.setattr("foveal.daemon.embedding.vectors.TAIL_VECTORS", 2)
+def base(tmp_path: Path) -> Path:
     add_second_model(tmp_path / "embeddings" / MODELS_FOLDER)
     return tmp_path
 
@@ -36,7 +31,7 @@ def ask(bench: Bench, **more: float | tuple[int, ...]) -> VectorHits:
     return search.answer(command)
 
 
-def test_a_changed_model_embeds_anew_and_the_files_of_the_other_go(base: Path) -> None:
+def test_a_changed_model_embeds_anew(base: Path) -> None:
     found: dict[str, tuple[tuple[bytes, float], ...]] = {}
     texts: list[int] = []
     for model in ("", SECOND_MODEL, ""):
@@ -49,8 +44,6 @@ def test_a_changed_model_embeds_anew_and_the_files_of_the_other_go(base: Path) -
         hits = ask(bench).hits
         assert hits[0][0] == LOGIN.digest
         assert hits == found.setdefault(model, hits)
-        files = {path.name for path in Path(bench.folder("p"), FOLDER).iterdir()}
-        assert files == {file_name(model_key(model or DEFAULT_MODEL))}
         texts.append(bench.texts)
         bench.close()
     assert texts == [3, 3, 0], "embeddings are kept: nothing is embedded to go back"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import os
 import signal
 import sys
@@ -15,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from foveal.daemon.config.settings import EmbeddingConfig, Environment, ScopesConfig, UserConfig
+from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
 from foveal.daemon.context import service as contexts
 from foveal.daemon.context import sources
 from foveal.daemon.context.assembly import build
@@ -24,17 +23,15 @@ from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scoping import ScopeSelector
 from foveal.daemon.core import child as child_process
 from foveal.daemon.core.child import ChildProcess
-from foveal.daemon.core.errors import Busy, ChildDied, FovealError, NotFound, ProjectUnavailable
+from foveal.daemon.core.errors import ChildDied, FovealError, ProjectUnavailable
 from foveal.daemon.core.system import System
 from foveal.daemon.engine.engine import Engine
-from foveal.daemon.index.messages import CloseProject, OpenProject, SyncTree
+from foveal.daemon.index.messages import OpenProject, SyncTree
 from foveal.daemon.project.tree import Tree
-from foveal.daemon.search.answers import ProjectCall
-from foveal.daemon.search.query import SearchQuery
 from foveal.daemon.sessions.scope import Scope
-from foveal.daemon.workspace import freshness, indexer_client, open_projects
+from foveal.daemon.workspace import freshness, indexer_client
 from foveal.daemon.workspace.index_view import read_tree
-from foveal.daemon.workspace.project import Project, load
+from foveal.daemon.workspace.project import Project
 
 from tests.conftest import write_files
 
@@ -138,49 +135,6 @@ async def test_a_project_is_not_ready_before_the_tree_of_its_index_is_read(
         assert project.tree.files == known.files
 
 
-async def test_a_comparison_that_fails_in_an_unforeseen_way_holds_up_none_after_it(
-    base: Path, root: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def fail(project: Project) -> None:
-        raise RuntimeError("nobody foresaw it")
-
-    async with running(base) as engine:
-        project = await engine.projects.open_root(root)
-        await ready(project)
-        ask = SearchQuery("where is f defined", 5)
-        with monkeypatch.context() as patch:
-            patch.setattr(engine.indexing, "sync", fail)
-            reply = await engine.answers.query(ProjectCall.begin(project, fresh="tree"), ask)
-            assert reply["degraded"] == ["the tree was not compared with the disk in time"]
-        assert (await engine.answers.query(ProjectCall.begin(project, fresh="tree"), ask))["degraded"] == []
-
-
-async def test_what_a_former_opening_said_does_not_count(base: Path, root: str) -> None:
-    async with running(base) as engine:
-        project = await engine.projects.open_root(root)
-        await ready(project)
-        assert project.index_state.progress is not None
-        former = project.index_state.progress
-        opening = asyncio.create_task(engine.indexing.reopen(project))
-        await asyncio.sleep(0)
-        engine.indexing._on_event(former)  # it was on its way when the project was opened again
-        assert str(project.state) == "scanning"
-        await opening
-        assert project.state != "ready" or project.index_state.progress is not former
-        await ready(project)
-
-
-async def test_a_project_whose_turn_to_be_opened_has_not_come_is_reindexed(base: Path, root: str) -> None:
-    async with running(base) as engine:
-        project = await engine.projects.open_root(root)
-        await ready(project)
-        engine.indexing._opened.clear()  # as in a process that has just started
-        await engine.indexing.ask(CloseProject(root))
-        await engine.indexing.reindex(project, full=False)
-        assert str(project.state) == "scanning"
-        await ready(project)
-
-
 async def test_request_during_an_indexer_restart_gets_busy(base: Path, root: str) -> None:
     async with running(base) as engine:
         project = await engine.projects.open_root(root)
@@ -192,27 +146,6 @@ async def test_request_during_an_indexer_restart_gets_busy(base: Path, root: str
         with pytest.raises(ChildDied, match="can't be indexed now"):
             await engine.indexing.reindex(project, full=True)
         await ready(project)
-
-
-async def test_a_project_is_reindexed_while_the_first_indexer_starts(base: Path, root: str) -> None:
-    async with running(base) as engine:
-        project = await engine.projects.open_root(root)
-        await engine.indexing.reindex(project, full=True)
-        await ready(project)
-        assert set(project.tree.files) == {"a.py", "b.py"}
-
-
-async def test_closed_project_is_not_reopened_in_the_indexer(base: Path, root: str) -> None:
-    async with running(base) as engine:
-        project = await engine.projects.open_root(root)
-        await ready(project)
-        assert await engine.close_project(root)
-        await engine.indexing.reopen(project)
-        await engine.indexing.ask(CloseProject(root))  # behind the one that closing has sent
-        with pytest.raises(FovealError, match="is not open in the indexer"):
-            await engine.indexing.ask(SyncTree(root))
-        with pytest.raises(ProjectUnavailable, match="closed meanwhile"):
-            await engine.indexing.reindex(project, full=True)
 
 
 async def test_project_that_fails_to_open_is_degraded_until_it_opens(base: Path, root: str) -> None:
@@ -392,18 +325,6 @@ async def test_the_first_prompt_waits_for_names_and_words(
 # Once for all
 
 
-async def test_concurrent_opens_of_a_project_are_shared(
-    base: Path, root: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    loads = counted(monkeypatch, open_projects, load)
-    async with running(base) as engine:
-        opened = await asyncio.gather(
-            *(engine.projects.at(root) for _ in range(20)), engine.projects.open_named(root)
-        )
-        assert len(set(map(id, opened))) == 1
-        assert loads == [root]
-
-
 async def test_concurrent_requests_share_a_build(
     base: Path, root: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -512,65 +433,7 @@ async def test_a_root_that_is_gone_is_an_error_and_is_not_kept(base: Path, root:
 # Scopes
 
 
-async def test_the_least_recently_used_scope_goes_and_that_is_announced(base: Path, root: str) -> None:
-    config = dataclasses.replace(UserConfig(), scopes=ScopesConfig(max_count=2))
-    async with running(base, config) as engine:
-        released: list[dict[str, Any]] = []
-        engine.events.subscribe("me", ["scope.released"], released.append)
-        project = await engine.projects.at(root)
-        first, second = [
-            await engine.scoping.scope_for(project, ScopeSelector(session_id="s", agent_id=name))
-            for name in "ab"
-        ]
-        await engine.scoping.scope_for(project, ScopeSelector(scope_id=first.id))
-        await engine.scoping.scope_for(project, ScopeSelector(session_id="s", agent_id="c"))
-        assert [(event["data"]["scope_id"], event["data"]["evicted"]) for event in released] == [
-            (second.id, True)
-        ]
-        with pytest.raises(NotFound, match="evicted"):
-            await engine.scoping.scope_for(project, ScopeSelector(scope_id=second.id))
-    async with running(base, config) as engine:
-        assert engine.scopes.get(first.id).agent_id == "a"
-        with pytest.raises(NotFound):
-            engine.scopes.get(second.id)
-
-
-async def test_expansions_by_many_at_once_are_all_kept(base: Path, root: str) -> None:
-    names = [f"n{number}.py" for number in range(20)]
-    write_files(Path(root), dict.fromkeys(names, "x = 1\n"))
-    async with running(base) as engine:
-        project = await engine.projects.at(root)
-        await ready(project)
-        scope = await engine.scoping.scope_for(project, ScopeSelector(focus_paths=("a.py",)))
-        replies = await asyncio.gather(
-            *(engine.scoping.expand(scope.id, [name, "nowhere.py"]) for name in names)
-        )
-        assert [reply["expanded"] for reply in replies] == [[name] for name in names]
-        assert all(reply["unknown"] == ["nowhere.py"] for reply in replies)
-        assert sorted(engine.scopes.get(scope.id).expanded) == sorted(names)
-    async with running(base) as engine:
-        assert sorted(engine.scopes.get(scope.id).expanded) == sorted(names), "what was answered is durable"
-
-
 # The end
-
-
-async def test_no_work_starts_after_shutdown(base: Path, root: str) -> None:
-    async with running(base) as engine:
-        await ready(await engine.projects.at(root))
-    with pytest.raises(Busy):
-        await engine.projects.open_root(str(base))
-    assert engine.indexing.link.pid is None
-
-
-async def test_waiting_requests_fail_at_shutdown(base: Path, root: str) -> None:
-    async with running(base, argv=HANGS) as engine:
-        await (await begin_to_open(engine, root))
-        project = engine.projects.get(root)
-        assert project is not None
-        comparing = asyncio.create_task(engine.indexing.sync(project))
-    with pytest.raises((asyncio.CancelledError, FovealError)):
-        await comparing
 
 
 async def begin_to_open(engine: Engine, root: str) -> asyncio.Task[Project]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from foveal.benchmarks.mutations.mutation import ROOT
 from foveal.daemon.access import dashboard
-from foveal.daemon.api import contexts, handlers
 from foveal.daemon.compression import compress
-from foveal.daemon.context import rendered, sent_content
+from foveal.daemon.context import built, sent_content
 from foveal.daemon.core import storage, write_behind
 from foveal.daemon.core.system import RACY_NS
 from foveal.daemon.hooks import payloads, responder
@@ -35,12 +34,10 @@ PHRASES = (
     f"has at most {IPC.process_requests_in_flight:,} requests being worked on",
     f"{IPC.events_queued:,} events per connection; connections: {IPC.connections:,}, or",
     f"A file that crashes or hangs the indexer {WORDS[crash_guard.DEATHS_MAX]} is left out",
-    f"{rendered.BYTES_MAX // MB} MB for all scopes together",
-    f"if that is less; {rendered.ENTRIES_PER_SCOPE} per scope",
+    f"{built.BYTES_MAX // MB} MB for all scopes together",
     f"{sent_content.WINDOWS_MAX:,} conversations, {sent_content.SLICES_MAX:,} slices each",
     f"{sent_content.HELD_MAX:,} slices in total",
     f"`history.days`, and {LOG.max_contexts:,} contexts |",
-    f"{handlers.MEMORY_MAX_BYTES // MB} MB; {contexts.CALLS_MAX} requests of 4 KB",
     f"{compress.KEPT_CHARACTERS / 1_000_000} million characters; {chunk_table.UNPACKED_BYTES // 1_000_000} MB",
     f"records for {LOG.record_days} days; {LOG.max_per_session:,} records per session, {LOG.max_requests:,} in total",
     f"{LOG.entries_per_session:,} entries per session",

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from foveal.daemon.hooks.grafts import FOLDER
 from foveal.hooks.install.git_hooks import ScriptBlock
 from foveal.ipc.client import Client
 
@@ -109,22 +108,3 @@ def test_decision_gets_its_commit(daemon: DaemonProcess, shop: Path) -> None:
     daemon.stop()
     assert here.get(first)["commit"] == amended, "it is on the disk"
     assert "ERROR" not in daemon.log()
-
-
-def test_commit_without_hook_is_found_by_next_check(daemon: DaemonProcess, shop: Path) -> None:
-    daemon.open_ready(shop)
-    here = Repository(shop, daemon)
-    first = here.decide("Use WAL", "src/shop/auth.py")
-    daemon.stop()
-    made = here.commit("auth", auth="x = 1\n")
-    assert not list(daemon.state.glob(f"{FOLDER}/*")), "git tells it again"
-    daemon.open_ready(shop)
-    with daemon.subscribed("experience.changed") as events:
-        here.turn(1)
-        becomes(events, lambda: here.get(first)["commit"], made)
-        here.git("reset", "-q", "--hard", "HEAD~1")
-        here.turn(2)
-        becomes(events, lambda: here.outcome(first), "reverted")
-        here.git("reset", "-q", "--hard", made)
-        here.turn(3)
-        becomes(events, lambda: here.outcome(first), None)

@@ -9,19 +9,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 from foveal.hooks.editors.lsp_frames import MAX_BODY_BYTES
 from foveal.ipc.paths import read_daemon_info
-from lsprotocol import types as lsp
-from pygls.lsp.client import LanguageClient
 
-from tests.conftest import DEADLINE_S, DaemonProcess, need_tool
+from tests.conftest import DEADLINE_S, DaemonProcess
 
 
 class Editor:
@@ -150,17 +147,6 @@ def editor(daemon: DaemonProcess, root: Path, *arguments: str) -> Iterator[Edito
                 process.kill()
 
 
-@asynccontextmanager
-async def client(daemon: DaemonProcess, root: Path) -> AsyncIterator[LanguageClient]:
-    """Connect pygls's own client to `foveal lsp`."""
-    one = LanguageClient("tester", "1")
-    await one.start_io(sys.executable, "-m", "foveal", "lsp", env=daemon.environ, cwd=str(root))
-    try:
-        yield one
-    finally:
-        await one.stop()  # type: ignore[no-untyped-call] # pygls gives it no types
-
-
 def shown(daemon: DaemonProcess, root: Path, path: str) -> str:
     context: str = daemon.call("GetContext", cwd=str(root), focus_paths=[path])["context"]
     return context
@@ -170,76 +156,6 @@ def wait_shown(daemon: DaemonProcess, root: Path, path: str, text: str, *, there
     deadline = time.monotonic() + DEADLINE_S
     while (text in shown(daemon, root, path)) != there:
         assert time.monotonic() < deadline, shown(daemon, root, path)
-
-
-async def test_lsp_client_finds_definitions_and_symbols(shared_daemon: DaemonProcess, shop: Path) -> None:
-    shared_daemon.open_ready(shop)
-    async with client(shared_daemon, shop) as one:
-        folders = [lsp.WorkspaceFolder(shop.as_uri(), "shop")]
-        result = await one.initialize_async(
-            lsp.InitializeParams(lsp.ClientCapabilities(), workspace_folders=folders)
-        )
-        assert result.server_info is not None
-        assert result.server_info.name == "foveal"
-        assert result.capabilities.definition_provider
-        assert result.capabilities.workspace_symbol_provider
-        one.initialized(lsp.InitializedParams())
-        path = shop / "src/shop/auth.py"
-        item = lsp.TextDocumentItem(path.as_uri(), "python", 1, path.read_text())
-        one.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
-        where = lsp.TextDocumentIdentifier(path.as_uri())
-        found = await one.text_document_definition_async(lsp.DefinitionParams(where, lsp.Position(12, 6)))
-        assert isinstance(found, list)
-        (location,) = found
-        assert isinstance(location, lsp.Location)
-        assert location.uri == (shop / "src/shop/sessions.py").as_uri()
-        assert location.range == lsp.Range(lsp.Position(15, 4), lsp.Position(15, 10))
-        symbols = await one.workspace_symbol_async(lsp.WorkspaceSymbolParams("touch"))
-        assert symbols is not None
-        (symbol,) = symbols
-        assert (symbol.name, symbol.container_name, symbol.kind) == (
-            "touch",
-            "Session",
-            lsp.SymbolKind.Method,
-        )
-        await one.shutdown_async(None)
-        one.exit(None)
-
-
-def test_neovims_own_client_finds_a_definition(shared_daemon: DaemonProcess, shop: Path) -> None:
-    nvim = need_tool("nvim")
-    shared_daemon.open_ready(shop)
-    script = shop.parent / "script.lua"
-    script.write_text(
-        f"""
-        vim.cmd("edit src/shop/auth.py")
-        local id = vim.lsp.start_client({{
-          name = "foveal", root_dir = vim.fn.getcwd(),
-          cmd = {{ [[{sys.executable}]], "-m", "foveal", "lsp" }},
-        }})
-        assert(vim.wait({DEADLINE_S * 1000:.0f}, function() return vim.lsp.get_client_by_id(id).initialized end, 5))
-        assert(vim.lsp.buf_attach_client(0, id))
-        vim.api.nvim_buf_set_lines(0, 0, 0, false, {{ "# one line more" }})
-        vim.api.nvim_win_set_cursor(0, {{ 14, 6 }})
-        local params = vim.lsp.util.make_position_params(0, "utf-16")
-        local replies = assert(vim.lsp.buf_request_sync(0, "textDocument/definition", params, {DEADLINE_S * 1000:.0f}))
-        io.stdout:write(vim.json.encode(replies[id].result))
-        vim.lsp.stop_client(id)
-        """
-    )
-    done = subprocess.run(
-        [nvim, "--headless", "-u", "NONE", "-i", "NONE", "-n", "-c", f"luafile {script}", "-c", "qall!"],
-        env=shared_daemon.environ,
-        cwd=shop,
-        capture_output=True,
-        text=True,
-        timeout=2 * DEADLINE_S,
-        check=True,
-    )
-    assert not done.stderr, done.stderr
-    (place,) = json.loads(done.stdout)
-    assert place["uri"] == (shop / "src/shop/sessions.py").as_uri()
-    assert place["range"]["start"] == {"line": 15, "character": 4}
 
 
 def test_definitions(shared_daemon: DaemonProcess, shop: Path) -> None:
@@ -321,68 +237,6 @@ def test_documents_are_followed_from_change_to_close(shared_daemon: DaemonProces
         wait_shown(shared_daemon, shop, path, "// left behind")
         one.process.kill()  # an editor that crashes takes its texts with it
         wait_shown(shared_daemon, shop, path, "// left behind", there=False)
-
-
-def test_unsendable_text_leaves_the_file(shared_daemon: DaemonProcess, shop: Path) -> None:
-    shared_daemon.open_ready(shop)
-    path = "web/app.ts"
-    with editor(shared_daemon, shop) as one:
-        one.initialize()
-        one.open(path)
-        one.change(path, "// half \ud83d of a smiley\n")
-        wait_shown(shared_daemon, shop, path, "// half ? of a smiley")
-        one.change(path, "x" * (3 * 1024 * 1024))
-        told = one.receive()
-        assert told["method"] == "window/logMessage"
-        assert "characters" in told["params"]["message"]
-        wait_shown(shared_daemon, shop, path, "export function main")
-        assert one.symbols("half \ud83d") == []
-        assert one.end() == 0
-
-
-def test_focus_ignores_files_outside_open_folders(
-    shared_daemon: DaemonProcess, shop: Path, tmp_path: Path
-) -> None:
-    shared_daemon.open_ready(shop)
-    with editor(shared_daemon, shop) as one:
-        one.initialize()
-        one.notify("foveal/didFocus", uri=one.uri("src/shop/cart.py"))
-        one.symbols("expire")
-        scope = shared_daemon.call("GetContext", cwd=str(shop), constraints=["focus"])["scope_id"]
-        hot = shared_daemon.call("GetScope", scope_id=scope)["hot_nodes"]
-        assert [node["path"] for node in hot] == ["src/shop/cart.py"]
-        one.notify("foveal/didFocus", uri=7)
-        one.notify("foveal/didFocus")
-        for uri in (
-            "untitled:1",
-            "file:///etc/hostname",
-            (tmp_path / "shopping.py").as_uri(),
-            "file:",
-            "http://a/b",
-        ):
-            item = {"uri": uri, "languageId": "x", "version": 1, "text": "expire"}
-            one.notify("textDocument/didOpen", textDocument=item)
-            document = {"uri": uri, "version": 2}
-            one.notify("textDocument/didChange", textDocument=document, contentChanges=[{"text": "y"}])
-            assert (
-                one.result(
-                    "textDocument/definition", textDocument={"uri": uri}, position={"line": 0, "character": 1}
-                )
-                == []
-            )
-            one.notify("textDocument/didClose", textDocument={"uri": uri})
-        roots = [project["root"] for project in shared_daemon.call("ListProjects")["projects"]]
-        assert str(tmp_path) not in roots
-        assert "/etc" not in roots
-        assert one.end() == 0
-
-
-def test_server_without_folders_uses_its_start_folder(shared_daemon: DaemonProcess, shop: Path) -> None:
-    shared_daemon.open_ready(shop)
-    with editor(shared_daemon, shop, "--stdio") as one:
-        one.initialize(workspaceFolders=None)
-        assert [symbol["name"] for symbol in one.symbols("expire")] == ["expire"]
-        assert one.end() == 0
 
 
 def test_malformed_messages_get_errors(shared_daemon: DaemonProcess, shop: Path) -> None:
@@ -480,16 +334,6 @@ def test_unreachable_daemon_is_reported(daemon: DaemonProcess, shop: Path) -> No
         one.open("web/app.ts")
         assert one.end() == 0
         assert read_daemon_info(str(daemon.state)) is None
-
-
-def test_pump_ends_with_its_editor(shared_daemon: DaemonProcess, shop: Path) -> None:
-    shared_daemon.call("Ping")  # a daemon that the pump starts is its child at first
-    with editor(shared_daemon, shop) as one:
-        one.initialize()
-        assert psutil.Process(one.process.pid).children(recursive=True) == []
-        assert one.process.stdin is not None
-        one.process.stdin.close()
-        assert one.process.wait(DEADLINE_S) == 1
 
 
 def test_pump_imports_little() -> None:

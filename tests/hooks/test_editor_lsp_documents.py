@@ -53,26 +53,6 @@ async def test_document_events_are_sent_in_order_with_last_text() -> None:
     assert link.calls == [("a", "opened", None), ("b", "focused", None), ("a", "changed", "two")]
 
 
-async def test_text_is_sent_after_a_delay() -> None:
-    link = Link()
-    told, _ = documents(link, delay_s=0.0)
-    told.tell_text(A, "one")
-    async with asyncio.timeout(60):
-        await link.called.wait()
-    assert link.calls == [("a", "changed", "one")]
-
-
-async def test_save_or_close_replaces_a_pending_text() -> None:
-    for event in ("changed", "closed"):
-        link = Link()
-        told, _ = documents(link)
-        told.tell_text(A, "one")
-        told.tell(A, event)
-        await told.flush()
-        await told.close()
-        assert link.calls == [("a", event, None)]
-
-
 async def test_slow_daemon_gets_only_the_last_event_of_each_kind() -> None:
     link = Link()
     link.open.clear()

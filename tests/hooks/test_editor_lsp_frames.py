@@ -30,19 +30,6 @@ def test_frames_roundtrip(bodies: list[bytes]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "body"),
-    [
-        (b"Content-Length: 2\r\n\r\n{}", b"{}"),
-        (b"content-length:2\r\nContent-Type: x; charset=utf-8\r\n\r\n{}", b"{}"),
-        (b"Content-Type: x\r\nContent-Length: 0\r\n\r\n", b""),
-        (b"", None),
-    ],
-)
-def test_frame_heads_are_parsed(data: bytes, body: bytes | None) -> None:
-    assert read_frame(io.BytesIO(data)) == body
-
-
-@pytest.mark.parametrize(
     "data",
     [
         b"Content-Length: 3\r\n\r\n{}",

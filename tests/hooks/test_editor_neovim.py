@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
 import time
@@ -191,45 +189,6 @@ def test_the_commands_show_a_context_and_fill_the_quickfix_list(
     assert (reply["file"], reply["line"]) == (str(shop / "src/shop/sessions.py"), 16)
 
 
-def test_error_is_shown_once_with_its_code(shared_daemon: DaemonProcess, shop: Path) -> None:
-    shared_daemon.open_ready(shop)
-    reply = run_neovim(
-        shared_daemon,
-        shop,
-        """
-        vim.cmd("cd " .. vim.env.HOME)
-        vim.cmd("FovealQuery login")
-        until_true(function() return #said == 1 end)
-        vim.cmd("cd " .. root)
-        vim.cmd("FovealQuery zzyzx")
-        until_true(function() return #said == 2 end)
-        answer(said)
-        """,
-    )
-    error, hint = reply
-    assert error["text"].startswith(f"foveal: the project of {shared_daemon.home} would be ")
-    assert error["text"].endswith(" (invalid_params)")
-    assert error["level"] == 4
-    assert "nothing in the project has these words" in hint["text"]
-
-
-def test_large_answer_arrives_whole(shared_daemon: DaemonProcess, shop: Path) -> None:
-    (shop / "large.md").write_text("".join(f"A line of the number {n}, naïve ✓.\n" for n in range(9000)))
-    shared_daemon.open_ready(shop)
-    length = run_neovim(
-        shared_daemon,
-        shop,
-        """
-        local result, problem = ask("GetContext", {
-          cwd = root, focus_paths = { "large.md" }, max_tokens = 200000, max_bytes = 1000000,
-        })
-        assert(not problem, vim.inspect(problem))
-        answer({ bytes = #result.context, told = result.bytes })
-        """,
-    )
-    assert length["bytes"] == length["told"] > 200_000
-
-
 def test_request_starts_the_daemon_and_survives_a_restart(daemon: DaemonProcess, shop: Path) -> None:
     program = shop.parent / "foveal"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m foveal "$@"\n')
@@ -278,30 +237,6 @@ def test_missing_daemon_message_says_what_to_do(
     assert text in message["text"]
     assert message["text"].endswith("(daemon_unavailable)")
     assert read_daemon_info(str(daemon.state)) is None
-
-
-def test_hanging_daemon_blocks_nothing(daemon: DaemonProcess, shop: Path) -> None:
-    daemon.open_ready(shop)
-    pid = daemon.pid
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        milliseconds = run_neovim(
-            daemon,
-            shop,
-            """
-            local began = vim.loop.hrtime()
-            vim.cmd("edit web/app.ts")
-            vim.api.nvim_buf_set_lines(0, 0, -1, false, { ("x"):rep(900000) })
-            vim.cmd("doautocmd TextChanged")
-            require("foveal.report").flush()
-            vim.cmd("silent write")
-            vim.cmd("FovealContext")
-            answer((vim.loop.hrtime() - began) / 1e6)
-            """,
-        )
-    finally:
-        os.kill(pid, signal.SIGCONT)
-    assert milliseconds < 30_000, "shorter than any of the client's deadlines"
 
 
 def test_shared_socket_is_refused(daemon: DaemonProcess, shop: Path) -> None:

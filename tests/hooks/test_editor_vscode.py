@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -133,52 +131,6 @@ def test_values_roundtrip(shared_daemon: DaemonProcess, shop: Path) -> None:
         assert msgpack.unpackb(bytes.fromhex(encoded)) == value
 
 
-def test_foreign_msgpack_is_read_or_refused(shared_daemon: DaemonProcess, shop: Path) -> None:
-    reply = run_node(
-        shared_daemon,
-        shop,
-        """
-        const told = (hex) => {
-          try { return String(decode(Buffer.from(hex, "hex")).value); } catch (error) { return error.constructor.name; }
-        };
-        answer([
-          told("cfffffffffffffffff"), told("d38000000000000000"), told("ca3f000000"),
-          told("c1"), told("d40000"), told("810102"), told("91".repeat(5000) + "c0"),
-        ]);
-        """,
-    )
-    assert reply == [str(2**64 - 1), str(-(2**63)), "0.5", *["FormatError"] * 4]
-
-
-def test_client_pipelines_requests(shared_daemon: DaemonProcess, shop: Path) -> None:
-    (shop / "large.md").write_text("".join(f"A line of the number {n}, naïve ✓.\n" for n in range(9000)))
-    shared_daemon.open_ready(shop)
-    reply = run_node(
-        shared_daemon,
-        shop,
-        """
-        const client = new Client({});
-        const [ping, context, failed] = await Promise.all([
-          client.request("Ping", {}),
-          client.request("GetContext", {
-            cwd: root, focus_paths: ["large.md"], max_tokens: 200000, max_bytes: 1000000,
-          }),
-          client.request("GetNode", { cwd: root, node_id: "nowhere.py" }).catch((error) => error),
-        ]);
-        await client.close();
-        answer({
-          pid: ping.pid, size: Buffer.byteLength(context.context), bytes: context.bytes,
-          code: failed.code, text: failed.text, known: failed instanceof DaemonError,
-        });
-        """,
-    )
-    assert reply["pid"] == shared_daemon.pid
-    assert reply["size"] == reply["bytes"] > 200_000
-    assert (reply["code"], reply["known"]) == ("not_found", True)
-    assert reply["text"].startswith("foveal: ")
-    assert reply["text"].endswith(" (not_found)")
-
-
 def test_vscode_document_events_reach_the_daemon(shared_daemon: DaemonProcess, shop: Path) -> None:
     shared_daemon.open_ready(shop)
     reply = run_node(
@@ -225,36 +177,6 @@ def test_vscode_document_events_reach_the_daemon(shared_daemon: DaemonProcess, s
     assert reply["shown"]["errors"] == []
     after = shared_daemon.call("GetContext", cwd=str(shop), focus_paths=["web/app.ts"])
     assert "```typescript\n// typed again\n```" in after["context"], "deactivating takes the text back"
-
-
-def test_vscode_ignores_files_outside_open_folders(shared_daemon: DaemonProcess, shop: Path) -> None:
-    reply = run_node(
-        shared_daemon,
-        shop,
-        """
-        const told = [];
-        Client.prototype.notify = (method, params) => told.push([params.event, params.path]);
-        extension.activate({ subscriptions: [] });
-        const inside = makeDocument(`${root}/web/app.ts`, "");
-        const others = [makeDocument("/elsewhere/a.py", ""), makeDocument(`${root}/a.py`, "", "git")];
-        for (const document of [...others, inside]) {
-          change(document, "x");
-          fire("save", document);
-          fire("close", document);
-          fire("focus", { document });
-        }
-        fire("focus", undefined);
-        const wait = setTimeout(() => undefined, 1e6);
-        Client.prototype.notify = (method, params) => {
-          told.push([params.event, params.path]);
-          clearTimeout(wait);
-          answer(told);
-        };
-        fire("focus", { document: inside });
-        """,
-    )
-    path = str(shop / "web/app.ts")
-    assert reply == [["changed", path], ["closed", path], ["focused", path]]
 
 
 def test_unsaved_text_setting_keeps_text_local(shared_daemon: DaemonProcess, shop: Path) -> None:
@@ -350,23 +272,6 @@ def test_missing_daemon_message_says_what_to_do(
     assert text in message
     assert message.endswith("(daemon_unavailable)")
     assert read_daemon_info(str(daemon.state)) is None
-
-
-def test_killed_daemon_fails_waiting_requests(daemon: DaemonProcess, shop: Path) -> None:
-    daemon.open_ready(shop)
-    pid = daemon.pid
-    os.kill(pid, signal.SIGSTOP)
-    reply = run_node(
-        daemon,
-        shop,
-        f"""
-        const client = new Client({{ start: false }});
-        const waiting = client.request("Ping", {{}});
-        client._connection._socket.once("connect", () => process.kill({pid}, "SIGKILL"));
-        answer(await waiting.catch((error) => error.text));
-        """,
-    )
-    assert reply.startswith("foveal: the daemon went away")
 
 
 def test_shared_socket_is_refused(daemon: DaemonProcess, shop: Path) -> None:

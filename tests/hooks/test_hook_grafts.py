@@ -15,7 +15,7 @@ import pytest
 from foveal.daemon.core.errors import InvalidRequest, StateError
 from foveal.daemon.core.system import System
 from foveal.daemon.hooks.grafts import MAX_FILES, HookGrafts, Spool
-from foveal.hooks.hosts.events import Origin, SessionEnding, TurnEnded
+from foveal.hooks.hosts.events import Event, Origin
 from foveal.hooks.spool import keep
 
 from tests.hook_cases import payload
@@ -149,8 +149,8 @@ def ending(name: str = "Stop", **changed: Any) -> tuple[str, str, Any, str]:
     """Return what is told of the end of a turn or of a conversation."""
     fields = payload("claude-code", name, **changed)
     path, origin = fields["transcript_path"], Origin("claude-code", fields["session_id"], fields["cwd"])
-    kind = TurnEnded if name == "Stop" else SessionEnding
-    return "claude-code", name, kind(origin, path), json.dumps(fields)
+    event = Event("turn_end" if name == "Stop" else "end", origin, transcript_path=path)
+    return "claude-code", name, event, json.dumps(fields)
 
 
 async def test_resting_conversation_is_grafted(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ async def test_session_end_without_a_transcript_ends_the_rest(tmp_path: Path) ->
     async with running(tmp_path, pool, rest_s=1e6) as grafts:
         await grafts.rest(*ending())
         host, name, event, text = ending("SessionEnd")
-        await grafts.rest(host, name, SessionEnding(event.origin), text)
+        await grafts.rest(host, name, Event("end", event.origin), text)
         assert (await next_graft(pool))[1].endswith("6f1e.jsonl")
         await until(lambda: waiting(tmp_path) == 0)
 
@@ -263,17 +263,6 @@ async def test_conversation_takes_over_the_file_of_its_hook(tmp_path: Path) -> N
     other = ending(transcript_path="/other.jsonl")
     await grafts.rest(*other, "12345-gone")
     assert waiting(tmp_path) == 2, "a file that is gone is written again"
-
-
-async def test_session_without_a_transcript_is_no_warning(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    pool = Pool(InvalidRequest("there is no such file", "transcript_path"))
-    async with running(tmp_path, pool) as grafts:
-        await grafts.rest(*ending("SessionEnd"))
-        await next_graft(pool)
-        await until(lambda: waiting(tmp_path) == 0)
-    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
 
 
 def test_parts_of_killed_hooks_are_removed_when_they_are_old(tmp_path: Path) -> None:

@@ -9,25 +9,11 @@ from typing import Any
 import pytest
 from foveal.daemon.core.errors import InvalidRequest, TooLarge
 from foveal.daemon.hooks.answer import wrapped
-from foveal.daemon.hooks.payloads import fields_in, formats_of
-from foveal.hooks.hosts.codex import patched_paths
-from foveal.hooks.hosts.events import (
-    Event,
-    FileEdited,
-    PromptSubmitted,
-    RepositoryMoved,
-    SessionCompacted,
-    SessionEnding,
-    SessionResumed,
-    SessionStarted,
-    SubagentAnnounced,
-    SubagentStarting,
-    SubagentStopped,
-    TurnEnded,
-    WindowCompacting,
-)
+from foveal.daemon.hooks.payloads import fields_in, formats_of, host_version
+from foveal.hooks.hosts.events import Event
 from foveal.hooks.hosts.fields import TEXT_MAX, Fields
 from foveal.hooks.hosts.hook_answer import HookAnswer, OutputLimit, without_angles
+from foveal.hooks.hosts.hook_format import patched_paths
 from foveal.hooks.hosts.host import Hooks
 from foveal.hooks.hosts.registry import HOSTS as ALL_HOSTS
 from foveal.hooks.hosts.registry import host_named
@@ -47,88 +33,55 @@ from tests.hook_cases import (
 )
 from tests.properties import examples
 
+REAL = Path(__file__).parents[1] / "hosts"
+"""What real hosts sent; the other payloads are in the recorded shapes."""
+TRANSCRIPTS = Path(__file__).parents[1] / "host_transcripts"
 QUESTION = "How does a session of the shop end?"
 TASK = "Find out where sessions expire and why."
+REAL_TASK = "Find out how the gzip middleware decides whether to compress. [[script:cx-subtask]]"
 EDITED = f"{RECORDED_ROOT}/src/shop/auth.py"
 
-EXPECTED: dict[str, type | None] = {
-    "claude-code/SessionStart": SessionStarted,
-    "claude-code/SessionStart_resume": SessionResumed,
-    "claude-code/SessionStart_compact": SessionCompacted,
-    "claude-code/UserPromptSubmit": PromptSubmitted,
-    "claude-code/UserPromptSubmit_wakeup": PromptSubmitted,
-    "claude-code/PreToolUse": SubagentAnnounced,
-    "claude-code/PreToolUse_handback": None,
-    "claude-code/PostToolUse": FileEdited,
-    "claude-code/SubagentStart": SubagentStarting,
-    "claude-code/SubagentStop": SubagentStopped,
-    "claude-code/SubagentStop_internal": None,
-    "claude-code/PreCompact": WindowCompacting,
-    "claude-code/Stop": TurnEnded,
-    "claude-code/SessionEnd": SessionEnding,
-    "claude-code/InstructionsLoaded": None,
-    "codex/SessionStart": SessionStarted,
-    "codex/SessionStart_resume": SessionResumed,
-    "codex/SessionStart_compact": SessionCompacted,
-    "codex/UserPromptSubmit": PromptSubmitted,
-    "codex/PreToolUse": SubagentAnnounced,
-    "codex/PostToolUse": FileEdited,
-    "codex/SubagentStart": SubagentStarting,
-    "codex/SubagentStop": SubagentStopped,
-    "codex/PreCompact": WindowCompacting,
-    "codex/PostCompact": None,
-    "codex/Stop": TurnEnded,
-    "codex/SessionEnd": SessionEnding,
-    "cursor/sessionStart": SessionStarted,
-    "cursor/beforeSubmitPrompt": PromptSubmitted,
-    "cursor/preToolUse": SubagentAnnounced,
-    "cursor/postToolUse": FileEdited,
-    "cursor/subagentStart": SubagentStarting,
-    "cursor/subagentStop": SubagentStopped,
-    "cursor/afterFileEdit": FileEdited,
-    "cursor/preCompact": WindowCompacting,
-    "cursor/stop": TurnEnded,
-    "cursor/sessionEnd": SessionEnding,
-    "gemini/SessionStart": SessionStarted,
-    "gemini/SessionStart_resume": SessionCompacted,
-    "gemini/BeforeAgent": PromptSubmitted,
-    "gemini/AfterTool": FileEdited,
-    "gemini/AfterAgent": TurnEnded,
-    "gemini/PreCompress": None,
-    "gemini/SessionEnd": SessionEnding,
-    "copilot/sessionStart": SessionStarted,
-    "copilot/sessionStart_resume": SessionCompacted,
-    "copilot/userPromptSubmitted": PromptSubmitted,
-    "copilot/postToolUse": FileEdited,
-    "copilot/postToolUse_text": FileEdited,
-    "copilot/subagentStart": SubagentStarting,
-    "copilot/subagentStop": SubagentStopped,
-    "copilot/agentStop": TurnEnded,
-    "copilot/preCompact": WindowCompacting,
-    "copilot/sessionEnd": SessionEnding,
-    "copilot/vscode_SessionStart": SessionStarted,
-    "copilot/vscode_UserPromptSubmit": PromptSubmitted,
-    "copilot/vscode_PostToolUse": FileEdited,
-    "opencode/SessionStart": SessionStarted,
-    "opencode/UserPromptSubmit": PromptSubmitted,
-    "opencode/SubagentStart": SubagentStarting,
-    "opencode/SubagentStop": SubagentStopped,
-    "opencode/PostToolUse": FileEdited,
-    "opencode/PreCompact": WindowCompacting,
-    "opencode/Stop": TurnEnded,
-    "opencode/SessionEnd": SessionEnding,
-    "qwen-code/SessionStart": SessionStarted,
-    "qwen-code/SessionStart_resume": SessionResumed,
-    "qwen-code/UserPromptSubmit": PromptSubmitted,
-    "qwen-code/UserPromptSubmit_continued": PromptSubmitted,
-    "qwen-code/PostToolUse": FileEdited,
-    "qwen-code/SubagentStart": SubagentStarting,
-    "qwen-code/SubagentStop": SubagentStopped,
-    "qwen-code/PreCompact": WindowCompacting,
-    "qwen-code/Notification": TurnEnded,
-    "qwen-code/Stop": TurnEnded,
-    "qwen-code/SessionEnd": SessionEnding,
+KINDS: dict[str, str] = {
+    **dict.fromkeys(("sessionstart",), "start"),
+    **dict.fromkeys(
+        ("userpromptsubmit", "userpromptsubmitted", "beforesubmitprompt", "beforeagent"), "prompt"
+    ),
+    "pretooluse": "announce",
+    **dict.fromkeys(("posttooluse", "afterfileedit", "aftertool"), "edit"),
+    "subagentstart": "subagent",
+    "subagentstop": "subagent_end",
+    "precompact": "compacting",
+    **dict.fromkeys(("stop", "agentstop", "afteragent", "notification"), "turn_end"),
+    "sessionend": "end",
 }
+"""The kind of each event, whatever the case of its name."""
+
+OTHER_KINDS: dict[str, str] = {
+    **{f"{host}/SessionStart_resume": "resume" for host in ("claude-code", "codex", "qwen-code")},
+    **{f"{host}/SessionStart_compact": "restart" for host in ("claude-code", "codex")},
+    "real claude-code/SessionStart-fork": "resume",
+    "gemini/SessionStart_resume": "restart",
+    "real gemini/SessionStart": "restart",
+    "copilot/sessionStart_resume": "restart",
+}
+UNUSED = {
+    "claude-code/PreToolUse_handback",
+    "claude-code/SubagentStop_internal",
+    "claude-code/InstructionsLoaded",
+    "codex/PostCompact",
+    "real codex/PostToolUse-Bash-in-subagent",
+    "real codex/PostToolUse-collaborationspawn_agent",
+    "real codex/PostToolUse-collaborationwait_agent",
+    "real codex/PreToolUse-Bash-in-subagent",
+    "real codex/PreToolUse-apply_patch-in-subagent",
+    "real codex/PreToolUse-collaborationwait_agent",
+    "real copilot/agentStop-in-subagent",
+    "gemini/PreCompress",
+    "real gemini/PreCompress",
+    "real opencode/SessionEnd-in-subagent",
+}
+RECORDED = [f"{host}/{name}" for host, name in recorded()]
+SENT = [f"real {path.parent.name}/{path.stem}" for path in sorted(REAL.glob("*/*.json"))]
 
 
 def hooks_of(name: str) -> Hooks:
@@ -139,152 +92,167 @@ def hooks_of(name: str) -> Hooks:
 
 
 def read(host: str, name: str, **changed: Any) -> Event | None:
-    """Read a recorded payload as the daemon does: Copilot's own don't say their name."""
-    fields = fields_in(payload(host, name, **changed))
-    told = fields.text("hook_event_name")
+    """Read a payload as the daemon does; `real codex` is what Codex sent. Copilot's own don't say their name:
+    its hook's command does."""
+    if host.startswith("real "):
+        host = host.removeprefix("real ")
+        fields = fields_in(json.loads((REAL / host / f"{name}.json").read_text()) | changed)
+        told = own_name(name)
+    else:
+        fields = fields_in(payload(host, name, **changed))
+        told = fields.text("hook_event_name")
     return formats_of(host, fields, told, {}).reads.read(fields, told, "/elsewhere")
 
 
-def test_every_host_has_recorded_payloads() -> None:
-    assert set(EXPECTED) == {f"{host}/{name}" for host, name in recorded()}
-    assert (
-        {host for host, _ in recorded()}
-        == set(HOSTS)
-        == {host.name for host in ALL_HOSTS if host.hooks} - {"git"}
-    )
+def own_name(name: str) -> str:
+    return event_name(name).removeprefix("v1-").partition("-")[0]
 
 
-@pytest.mark.parametrize("case", EXPECTED)
+def event_of(host: str, name: str, **changed: Any) -> Event:
+    event = read(host, name, **changed)
+    assert event is not None
+    return event
+
+
+def test_every_host_has_payloads() -> None:
+    with_hooks = {host.name for host in ALL_HOSTS if host.hooks}
+    assert {host for host, _ in recorded()} == set(HOSTS) == with_hooks - {"git"}
+    assert len(RECORDED) > 70
+    assert len(SENT) > 50
+    assert all("/home/ada/" in path.read_text() for path in PAYLOADS.glob("*/*.json")), "no real paths"
+
+
+@pytest.mark.parametrize("case", RECORDED + SENT)
 def test_payload_becomes_its_event(case: str) -> None:
     host, _, name = case.partition("/")
     event = read(host, name)
-    wanted = EXPECTED[case]
-    assert (event is None) if wanted is None else (type(event) is wanted)
     if event is None:
+        assert case in UNUSED
         return
-    assert event.origin.host == host
-    assert event.origin.cwd == RECORDED_ROOT
+    assert event.kind == OTHER_KINDS.get(case, KINDS.get(own_name(name).lower()))
+    assert event.origin.host == host.removeprefix("real ")
+    assert event.origin.cwd == ("/home/dev/project" if case in SENT else RECORDED_ROOT)
     assert event.origin.moment
-    if case != "opencode/PostToolUse":
-        assert event.origin.session_id
-    if isinstance(event, PromptSubmitted) and not name.endswith(("_wakeup", "_continued")):
-        assert (event.prompt, event.by_person) == (QUESTION, True)
-    if isinstance(event, SubagentAnnounced):
-        assert event.task == TASK
-        assert event.agent_type in {"explorer", "explore"}
-    if isinstance(event, SubagentStarting | SubagentStopped):
-        assert event.origin.agent_type
-    if isinstance(event, SubagentStopped) and host != "opencode":
+    assert event.origin.session_id or case.endswith("opencode/PostToolUse")
+    assert event.origin.agent_type or event.kind not in {"subagent", "subagent_end"}
+    if event.kind == "prompt":
+        assert not event.prompt.startswith(("<foveal-context>", "<hook_context>"))
+        told = case in RECORDED and not case.endswith(("_wakeup", "_continued"))
+        assert (event.prompt, event.by_person) == (QUESTION, True) or not told
+    if event.kind == "announce":
+        assert event.prompt in {TASK, REAL_TASK} or host == "real claude-code"
+    if event.kind == "subagent_end" and not host.endswith("opencode"):
         assert event.transcript_path or event.report
 
 
-def test_payload_details() -> None:
-    wakeup = read("claude-code", "UserPromptSubmit_wakeup")
-    assert isinstance(wakeup, PromptSubmitted)
-    assert not wakeup.by_person
-    stopped = read("claude-code", "SubagentStop")
-    assert isinstance(stopped, SubagentStopped)
-    assert stopped.transcript_path.endswith("agent-ab12.jsonl"), "its own, not the parent's"
-    report = read("qwen-code", "SubagentStop")
-    assert isinstance(report, SubagentStopped)
+def test_prompts_that_no_person_wrote() -> None:
+    assert not event_of("claude-code", "UserPromptSubmit_wakeup").by_person
+    assert not event_of("real claude-code", "UserPromptSubmit-task-notification").by_person
+    assert event_of("claude-code", "UserPromptSubmit").by_person
+
+
+def test_subagents_and_their_parents() -> None:
+    assert event_of("claude-code", "SubagentStop").transcript_path != ""
+    report = event_of("qwen-code", "SubagentStop")
     assert (report.transcript_path, report.report) == ("", "Sessions expire in auth.py."), "not the parent's"
-    started = read("cursor", "subagentStart")
-    assert isinstance(started, SubagentStarting)
-    assert (started.task, started.origin.agent_id) == (TASK, "sub-1")
-    child = read("opencode", "SubagentStart")
-    assert isinstance(child, SubagentStarting)
-    assert (child.origin.session_id, child.origin.agent_id) == ("ses_1a2b3c", "ses_child")
-    for host, name, paths in (
-        ("claude-code", "PostToolUse", (EDITED,)),
+    started = event_of("cursor", "subagentStart")
+    assert (started.prompt, started.origin.agent_id) == (TASK, "sub-1")
+    child = event_of("opencode", "SubagentStart").origin
+    assert (child.session_id, child.agent_id) == ("ses_1a2b3c", "ses_child")
+    assert event_of("real opencode", "SubagentStart-in-subagent", prompt=TASK).prompt == TASK
+    for name in ("Stop", "SessionEnd"):
+        assert read("opencode", name, parent_session_id="ses_parent") is None, "its parent continues"
+    named = event_of("copilot", "subagentStart", agentId="").origin
+    assert (named.agent_id, named.policy_name) == (named.agent_type, named.agent_type)
+    main = event_of("claude-code", "SessionStart", agent_type="reviewer").origin
+    assert main.policy_name == "claude-code", "`claude --agent reviewer` is no subagent"
+    parent = event_of("real copilot", "sessionStart").origin.session_id
+    for name in ("postToolUse-in-subagent", "userPromptSubmitted-in-subagent"):
+        origin = event_of("real copilot", name).origin
+        assert (origin.session_id, origin.agent_id) == (parent, "87dc8ef8-8188-4d93-911d-f48d8e558f22")
+
+
+@pytest.mark.parametrize(
+    ("host", "name", "paths"),
+    [
+        ("claude-code", "PostToolUse", None),
         ("codex", "PostToolUse", ("src/shop/auth.py", "src/shop/tokens.py")),
         ("cursor", "afterFileEdit", (EDITED,)),
         ("cursor", "postToolUse", ()),
         ("gemini", "AfterTool", (EDITED,)),
         ("qwen-code", "PostToolUse", (EDITED,)),
-        ("copilot", "postToolUse", (EDITED,)),
         ("copilot", "postToolUse_text", ("src/shop/tokens.py",)),
         ("copilot", "vscode_PostToolUse", (EDITED,)),
-    ):
-        event = read(host, name)
-        assert isinstance(event, FileEdited)
-        assert event.paths == paths
+    ],
+)
+def test_edits_name_their_files(host: str, name: str, paths: tuple[str, ...] | None) -> None:
+    event = event_of(host, name)
+    assert event.paths == paths or (paths is None and len(event.paths) == 1)
 
 
 def test_tools_that_read_tell_their_file() -> None:
     call = {"path": f"{RECORDED_ROOT}/src/shop/auth.py"}
     for tool, files in (("view", (call["path"],)), ("bash", ())):
-        event = read("copilot", "postToolUse", toolName=tool, toolArgs=call)
-        assert isinstance(event, FileEdited)
+        event = event_of("copilot", "postToolUse_text", toolName=tool, toolArgs=call)
         assert (event.paths, event.read) == ((), files)
-    event = read("cursor", "postToolUse")
-    assert isinstance(event, FileEdited)
-    assert (event.paths, event.read) == ((), (f"{RECORDED_ROOT}/README.md",))
-    searched = read("cursor", "postToolUse", tool_name="Grep")
-    assert isinstance(searched, FileEdited)
-    assert searched.read == ()
+    assert event_of("cursor", "postToolUse").read == (f"{RECORDED_ROOT}/README.md",)
+    assert event_of("cursor", "postToolUse", tool_name="Grep").read == ()
 
 
-def test_transcript_paths_of_payloads() -> None:
-    for host, name, ending in (
-        ("claude-code", "Stop", "6f1e.jsonl"),
-        ("claude-code", "SessionEnd", "6f1e.jsonl"),
-        ("copilot", "agentStop", "9a9a.jsonl"),
-    ):
-        event = read(host, name)
-        assert isinstance(event, TurnEnded | SessionEnding)
-        assert event.transcript_path.endswith(ending)
-    for host, name in (
-        ("gemini", "AfterAgent"),
-        ("gemini", "SessionEnd"),
-        ("qwen-code", "Stop"),
-        ("codex", "Stop"),
-        ("codex", "SessionEnd"),
-    ):
-        event = read(host, name, transcript_path="/t.jsonl")
-        assert isinstance(event, TurnEnded | SessionEnding)
-        assert event.transcript_path == "/t.jsonl"
-    for name in ("stop", "sessionEnd"):
-        event = read("cursor", name, transcript_path=None)
-        assert isinstance(event, TurnEnded | SessionEnding)
-        assert event.transcript_path == ""
+def test_failed_edits_are_none() -> None:
+    name = "PostToolUse-apply_patch-in-subagent"
+    assert event_of("real codex", name).paths == ("starlette/middleware/gzip.py",)
+    for failed in ("Exit code: 1\nOutput:\nFailed to find expected lines", "unsupported custom tool call: x"):
+        assert read("real codex", name, tool_response=failed) is None
+    assert read("real codex", name, tool_response=json.dumps({"output": "Success."})) is not None
+    assert read("gemini", "AfterTool", tool_response={"error": "no such text"}) is None
+    text = "*** Update File: a b.py\n*** Move to: c.py \n*** Delete File: d.py\n+*** Add File: no.py\n"
+    assert patched_paths(Fields({"input": ["apply_patch", text]})) == ("a b.py", "c.py", "d.py")
 
 
-def test_opencode_subagent_end_is_ignored() -> None:
-    for name in ("Stop", "SessionEnd"):
-        assert read("opencode", name, parent_session_id="ses_parent") is None
+def test_starts_and_compressions() -> None:
+    fork = event_of("real claude-code", "SessionStart-fork")
+    assert fork.is_fork
+    matchers = {hook.name: hook.matcher for hook in hooks_of("claude-code").events}
+    assert "fork" in matchers["SessionStart"].split("|")
+    assert event_of("real codex", "v1-SessionStart", source="resume").kind == "resume"
+    assert event_of("real copilot", "sessionStart", source="resume").kind == "restart"
+    assert read("gemini", "PreCompress") is None
+    assert event_of("gemini", "PreCompress", trigger="manual").kind == "compacting"
+
+
+def test_copilot_brings_first_prompt_and_task() -> None:
+    assert event_of("real copilot", "sessionStart").prompt == "Go on: cp-explore [[script:cp-explore]]"
+    assert event_of("real copilot", "subagentStart").transcript_path.endswith("events.jsonl")
+    text = (TRANSCRIPTS / "copilot" / "events-subagent.jsonl").read_text()
+    find = hooks_of("copilot").task_in
+    assert find is not None
+    assert find(text, "general-purpose").startswith("Find out how the gzip middleware decides")
+    assert (find(text, "explore"), find("no JSON\n", "explore")) == ("", "")
 
 
 @pytest.mark.parametrize(
-    ("prompt", "meant"),
+    ("host", "name", "prompt", "meant"),
     [
-        ('"yes, continue"', "yes, continue"),
-        ("“yes, continue”", "yes, continue"),
-        ("«yes, continue»\n", "yes, continue"),
-        ("'yes, continue'", "yes, continue"),
-        (r'"why does \"expire\" end it?"', 'why does "expire" end it?'),
-        ('"a b" or "c d"', '"a b" or "c d"'),
-        ("'tis what it's", "'tis what it's"),
-        ('"', '"'),
-        (r'"ends with a backslash \"', r'"ends with a backslash \"'),
-        ("expire()", "expire()"),
-        ('""', ""),
+        ("opencode", "UserPromptSubmit", '"yes, continue"', "yes, continue"),
+        ("opencode", "UserPromptSubmit", "«yes, continue»\n", "yes, continue"),
+        ("opencode", "UserPromptSubmit", r'"why does \"expire\" end it?"', 'why does "expire" end it?'),
+        ("opencode", "UserPromptSubmit", '"a b" or "c d"', '"a b" or "c d"'),
+        ("opencode", "UserPromptSubmit", '"', '"'),
+        ("opencode", "UserPromptSubmit", r'"ends with \"', r'"ends with \"'),
+        *(
+            (
+                "gemini",
+                "BeforeAgent",
+                f"<hook_context>{a}foveal-context{b}\n## S\n{a}/foveal-context{b}</hook_context>\n\nWhere?",
+                "Where?",
+            )
+            for a, b in (("&lt;", "&gt;"), ("[", "]"), ("<", ">"))
+        ),
     ],
 )
-def test_opencode_prompts_lose_the_quotes_that_the_host_adds(prompt: str, meant: str) -> None:
-    event = hooks_of("opencode").read(
-        Fields(payload("opencode", "UserPromptSubmit", prompt=prompt)), "UserPromptSubmit", "/p"
-    )
-    assert isinstance(event, PromptSubmitted)
-    assert event.prompt == meant
-
-
-def test_only_subagents_have_an_agent_id() -> None:
-    started = read("copilot", "subagentStart")
-    assert started is not None
-    assert (started.origin.agent_id, started.origin.policy_name) == ("explorer", "explorer")
-    main = read("claude-code", "SessionStart", agent_type="reviewer")
-    assert main is not None
-    assert main.origin.policy_name == "claude-code", "`claude --agent reviewer` is no subagent"
+def test_prompt_is_what_a_person_typed(host: str, name: str, prompt: str, meant: str) -> None:
+    assert event_of(host, name, prompt=prompt).prompt == meant
 
 
 def test_formats_of_hosts_that_run_each_others_hooks() -> None:
@@ -299,6 +267,9 @@ def test_formats_of_hosts_that_run_each_others_hooks() -> None:
     check("copilot", "claude-code", payload("copilot", "vscode_SessionStart"))
     with pytest.raises(InvalidRequest, match="no host 'vim'"):
         formats_of("vim", Fields({}), "", {})
+    assert host_version("claude-code", {"AI_AGENT": "claude-code_2-1-197_harness"}) == "2.1.197"
+    assert host_version("claude-code", {"AI_AGENT": "another_1_agent"}) == ""
+    assert host_version("codex", {"AI_AGENT": "claude-code_2-1-330_harness"}) == ""
 
 
 @pytest.mark.parametrize("host", HOSTS)
@@ -307,27 +278,18 @@ def test_answers_have_the_hosts_form(host: str) -> None:
     assert hooks.limits.keys() >= CONTEXT_EVENTS[host]
     for name in sorted({event_name(name) for found, name in recorded() if found == host}):
         limit = hooks.limit(name)
-        text = wrapped('## Rules\n\nUse "quotes", ümläuts and \u2028 lines.\n', limit)
+        text = wrapped('## Rules\n\nUse "quotes", ümläuts -> and \u2028 lines => <a>.\n', limit)
         assert bool(text) is (name in CONTEXT_EVENTS[host]), name
         output = hooks.write(name, HookAnswer(text))
         expected = without_angles(text) if host in {"gemini", "qwen-code"} else text
         assert context_of(host, name, output) == expected
         assert hooks.write(name, HookAnswer()) == ""
-
-
-@pytest.mark.parametrize("host", ["claude-code", "codex", "gemini", "qwen-code"])
-def test_user_message_is_system_message(host: str) -> None:
-    output = hooks_of(host).write("SessionStart", HookAnswer(message="foveal: context restored"))
-    assert json.loads(output) == {"systemMessage": "foveal: context restored"}
-
-
-def test_hosts_without_user_messages_get_none() -> None:
-    for host in ("cursor", "copilot", "opencode"):
-        assert hooks_of(host).write("sessionStart", HookAnswer(message="line")) == ""
+    output = hooks.write("sessionStart", HookAnswer(message="line"))
+    assert output == ("" if host in {"cursor", "copilot", "opencode"} else '{"systemMessage":"line"}')
 
 
 def test_invalid_payloads_are_refused() -> None:
-    for wrong in ("[1]", "{", "7", '"x"', "[" * 100_000, 7, None, ["x"]):
+    for wrong in ("[1]", "{", "7", "[" * 100_000, 7, None, ["x"]):
         with pytest.raises(InvalidRequest, match="payload must be a map"):
             fields_in(wrong)
     with pytest.raises(TooLarge):
@@ -344,30 +306,6 @@ def test_fields_of_wrong_type_are_empty() -> None:
     assert Fields({"p": "x" * (TEXT_MAX + 1)}).text("p") == "x" * TEXT_MAX
 
 
-def test_codex_patch_names_its_files() -> None:
-    text = (
-        "*** Begin Patch\n*** Update File: a b.py\n*** Move to: c.py \n*** Delete File: d.py\n"
-        "+*** Add File: no.py\n"
-    )
-    assert patched_paths(Fields({"input": ["apply_patch", text]})) == ("a b.py", "c.py", "d.py")
-
-
-def test_a_refused_codex_patch_is_no_edit() -> None:
-    def edits(response: object) -> bool:
-        given = {"command": "*** Begin Patch\n*** Update File: a.py\n*** End Patch\n"}
-        fields = Fields({"tool_name": "apply_patch", "tool_input": given, "tool_response": response})
-        return isinstance(
-            formats_of("codex", fields, "PostToolUse", {}).reads.read(fields, "PostToolUse", "/w"), FileEdited
-        )
-
-    applied = "Exit code: 0\nWall time: 0 seconds\nOutput:\nSuccess. Updated the following files:\nM a.py\n"
-    assert edits(applied)
-    assert edits(json.dumps({"output": "Success."}))
-    assert edits(None)
-    assert not edits("Exit code: 1\nOutput:\napply_patch verification failed: no such lines in a.py")
-    assert not edits("unsupported custom tool call: apply_patch")
-
-
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
@@ -377,7 +315,7 @@ KEYS = sorted({key for path in PAYLOADS.glob("*/*.json") for key in json.loads(p
 NAMES = sorted({event_name(name) for _, name in recorded()})
 
 
-@settings(max_examples=examples(300))
+@settings(max_examples=examples(100))
 @given(st.sampled_from(HOSTS), st.sampled_from(NAMES), st.dictionaries(st.sampled_from(KEYS), values))
 def test_no_payload_breaks_a_host(host: str, name: str, fields: dict[str, Any]) -> None:
     told = Fields(fields)
@@ -403,14 +341,7 @@ def test_wrapped_text_is_cut_at_a_line() -> None:
 def test_git_event_comes_from_the_hook_name() -> None:
     git = hooks_of("git")
     first, second = (git.read(Fields({}), "post-commit", "/w") for _ in range(2))
-    assert type(first) is RepositoryMoved
+    assert first is not None
+    assert first.kind == "moved"
     assert first != second
     assert git.read(Fields({}), "pre-push", "/w") is None
-    assert git.write("post-commit", HookAnswer("x", "y")) == ""
-
-
-def test_payload_fixtures_hold_no_real_paths() -> None:
-    payloads = list(Path(PAYLOADS).glob("*/*.json"))
-    assert len(payloads) > 70
-    for path in payloads:
-        assert "/home/ada/" in path.read_text()

@@ -84,16 +84,6 @@ def test_git_scripts_are_chained_and_restored(machine: Machine, text: bytes) -> 
     assert {name: left.get(name) for name in before} == before
 
 
-def test_git_script_keeps_its_status(machine: Machine) -> None:
-    script(machine, "post-checkout", b"#!/bin/sh\nexit 7\n")
-    git(machine.root, "commit", "-q", "--allow-empty", "-m", "x")
-    status = git(machine.root, "checkout", "-q", "-b", "one").returncode
-    assert status > 0
-    machine.does("install", "git", "--yes")
-    assert git(machine.root, "checkout", "-q", "-b", "two").returncode == status
-    assert len(calls(machine)) == 1
-
-
 @pytest.mark.parametrize(
     ("text", "mode", "problem"),
     [
@@ -105,26 +95,6 @@ def test_git_script_keeps_its_status(machine: Machine) -> None:
 def test_unchainable_git_hook_is_refused(machine: Machine, text: bytes, mode: int, problem: str) -> None:
     script(machine, "post-merge", text, mode)
     assert problem in machine.refuses("install", "git", "--yes")
-
-
-def test_later_lines_of_a_git_script_stay(machine: Machine) -> None:
-    machine.does("install", "git", "--yes")
-    path = machine.root / ".git" / "hooks" / "post-merge"
-    path.write_text(path.read_text() + "echo mine\n")
-    machine.does("uninstall", "git", "--yes")
-    assert path.read_text() == "#!/bin/sh\necho mine\n"
-
-
-def test_linked_work_trees_share_the_hooks(machine: Machine) -> None:
-    git(machine.root, "commit", "-q", "--allow-empty", "-m", "x")
-    linked = machine.home / "linked"
-    assert git(machine.root, "worktree", "add", "-q", str(linked)).returncode == 0
-    machine.does("install", "git", "--cwd", str(linked), "--yes")
-    assert sorted(
-        one.name for one in (machine.root / ".git" / "hooks").glob("post-*[a-z]") if one.suffix == ""
-    ) == sorted(HOOKS)
-    git(linked, "commit", "-q", "--allow-empty", "-m", "y")
-    assert calls(machine) == ["hook git post-commit"]
 
 
 def test_a_hooks_folder_in_the_project_is_respected(machine: Machine) -> None:
@@ -154,14 +124,6 @@ def test_the_folder_for_all_repositories_goes_with_user(machine: Machine) -> Non
 
 def test_git_install_needs_a_repository(machine: Machine) -> None:
     assert "not in a git repository" in machine.refuses("install", "git", "--cwd", str(machine.home), "--yes")
-
-
-def test_git_environment_is_ignored(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    other = machine.home / "other"
-    subprocess.run(["git", "init", "-q", str(other)], check=True)
-    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
-    machine.does("install", "git", "--yes")
-    assert not list((other / ".git" / "hooks").glob("post-commit"))
 
 
 def test_a_program_with_blanks_and_quotes_is_quoted() -> None:

@@ -17,7 +17,6 @@ from foveal.hooks.install.host_files import (
     installable_host,
     plugin_file,
     plugin_files,
-    plugin_program,
     registrations,
 )
 
@@ -115,21 +114,11 @@ def test_foreign_plugin_file_is_refused(machine: Machine) -> None:
     assert "nothing to do" in machine.does("uninstall", "opencode", "--yes")
 
 
-def test_only_claude_code_has_a_plugin(machine: Machine) -> None:
-    assert machine.run("install", "codex", "--plugin", "--yes")[0] == 2
-    assert machine.run("install", "claude-code", "--plugin", "--no-mcp", "--yes")[0] == 2
-
-
 def opencode_plugin(program: str) -> WholeFile:
     hooks = installable_host("opencode").hooks
     assert hooks
     assert isinstance(hooks.settings, PluginFile)
     return plugin_file(hooks.settings, program)
-
-
-def test_the_opencode_plugin_names_its_program() -> None:
-    for program in ("foveal", '/a b/it\'s "x"/foveal', "/ü/foveal"):
-        assert plugin_program(opencode_plugin(program).content) == program
 
 
 PLAY = """

@@ -8,7 +8,7 @@ import pytest
 from foveal.hooks.install.host_files import installable_host, registrations
 from foveal.hooks.install.jsonc import parse
 from foveal.hooks.install.program import hook_program, mcp_program
-from foveal.hooks.install.settings_entries import HookSettings, McpSettings, registered
+from foveal.hooks.install.settings_entries import HookSettings, registered
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -122,13 +122,3 @@ def test_handler_is_ours_by_its_command(entry: Any, program: str | None) -> None
 )
 def test_server_is_ours_by_its_command(entry: Any, program: str | None) -> None:
     assert mcp_program(entry) == program
-
-
-@pytest.mark.parametrize("form", TEXT_FORMS)
-def test_server_entry_is_added_and_removed(form: str) -> None:
-    text = FORMS[form]({"mcpServers": {"x": {"command": "y", "args": [1, [2]]}}, "z": [{"a": {}}]})
-    part = McpSettings("mcpServers", {"command": "/b/foveal", "args": ["mcp"]})
-    after = part.register(text)
-    assert parse(after).plain()["mcpServers"]["foveal"] == part.entry
-    assert part.program(after) == "/b/foveal"
-    assert part.strip(after) == text

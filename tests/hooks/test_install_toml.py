@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 from foveal.hooks.install.errors import InstallError, UnreadableText
-from foveal.hooks.install.toml_tables import append, parse, remove, tables, update
+from foveal.hooks.install.toml_tables import append, parse, remove, update
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -100,11 +100,6 @@ def test_toml_inline_tables_are_refused(text: str) -> None:
         remove(text, PATH)
     with pytest.raises(InstallError, match="table of its own"):
         update(text, PATH, VALUES)
-
-
-def test_toml_headers_match_tomllib() -> None:
-    text = "[ a . 'b.c' ]\nx = 1\n[[d]]\n[[d]]\n[ \"e\" . f ] # [g]\n"
-    assert [table.path for table in tables(text)] == [("a", "b.c"), ("d",), ("d",), ("e", "f")]
 
 
 @pytest.mark.parametrize(

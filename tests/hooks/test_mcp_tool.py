@@ -1,25 +1,24 @@
-"""Arguments are read as a model means them, and refused with what to do; the schema says the same."""
+"""Arguments are read as a model means them, and refused with what to do; marks can't be ended by a text."""
 
 from __future__ import annotations
 
-import json
+from pathlib import Path
 from typing import Any
 
 import pytest
-from foveal.hooks.mcp_server.caller import ToolError
+from foveal.hooks.mcp_server.caller import ToolError, choose_folder
 from foveal.hooks.mcp_server.tool import (
     LINE_CHARACTERS,
     Arguments,
     block,
     choice,
-    fit,
+    fitted,
     inline,
     items,
     number,
     plain,
     text,
     texts,
-    tokens_of,
     truth,
 )
 from hypothesis import given
@@ -43,20 +42,14 @@ DEFAULTS = {"name": "x", "limit": 3, "paths": None, "mode": "a", "wanted": None,
 @pytest.mark.parametrize(
     ("given", "changed"),
     [
-        ({}, {}),
         ({"limit": None, "paths": None, "mode": None}, {}),
-        ({"limit": 9}, {"limit": 9}),
         ({"limit": 9.0}, {"limit": 9}),
-        ({"paths": ["a", "b"]}, {"paths": ["a", "b"]}),
         ({"paths": "a"}, {"paths": ["a"]}),
-        ({"paths": []}, {"paths": []}),
-        ({"mode": "b"}, {"mode": "b"}),
-        ({"whole": True}, {"whole": True}),
+        ({"paths": [], "mode": "b"}, {"paths": [], "mode": "b"}),
         ({"whole": "true"}, {"whole": True}),
-        ({"whole": "false"}, {"whole": False}),
         (
             {"wanted": [{"type": "tool", "name": "n", "server_name": None, "more": 1}]},
-            {"wanted": [{"type": "tool", "name": "n"}]},
+            {"wanted": [{"type": "tool", "name": "n", "server_name": None}]},
         ),
     ],
 )
@@ -70,20 +63,13 @@ def test_arguments_are_read_leniently(given: dict[str, Any], changed: dict[str, 
         ({"name": None}, "Object missing required field `name`"),
         ({"name": ""}, "name: Expected `str` of length >= 1"),
         ({"name": "abcdef"}, "name: Expected `str` of length <= 5"),
-        ({"name": ["x"]}, "name: Expected `str`, got `array`"),
-        ({"limit": 0}, "limit: Expected `int` >= 1"),
         ({"limit": 10**400}, "limit: Expected `int` <= 9"),
         ({"limit": 1.5}, "limit: Expected `int`, got `float`"),
-        ({"limit": float("inf")}, "limit: Expected `int`, got `float`"),
         ({"limit": True}, "limit: Expected `int`, got `bool`"),
-        ({"limit": "3"}, "limit: Expected `int`, got `str`"),
         ({"paths": ["a", "b", "c"]}, "paths: Expected `array` of length <= 2"),
         ({"paths": [1]}, "paths[0]: Expected `str`, got `int`"),
-        ({"paths": {"a": 1}}, "paths: Expected `array`, got `object`"),
         ({"mode": "c"}, "mode: Invalid enum value 'c'"),
-        ({"whole": 1}, "whole: Expected `bool`, got `int`"),
         ({"whole": "yes"}, "whole: Expected `bool`, got `str`"),
-        ({"wanted": ["rule"]}, "wanted[0]: Expected `object`, got `str`"),
         ({"wanted": [{"type": "rule", "name": 5}]}, "wanted[0].name: Expected `str`, got `int`"),
         (
             {"other": 1},
@@ -102,101 +88,32 @@ def test_argument_schemas_match_the_checks() -> None:
     Draft202012Validator.check_schema(schema)
     validator = Draft202012Validator(schema)
     assert validator.is_valid({"name": "x", "limit": 9, "paths": ["a"], "mode": "b"})
-    for wrong in (
-        {},
-        {"name": ""},
-        {"name": "x", "limit": 0},
-        {"name": "x", "mode": "c"},
-        {"name": "x", "y": 1},
-    ):
-        assert not validator.is_valid(wrong)
+    assert not any(
+        map(validator.is_valid, ({}, {"name": ""}, {"name": "x", "mode": "c"}, {"name": "x", "y": 1}))
+    )
     assert schema["properties"]["limit"]["default"] == 3
 
 
-def render(answer: dict[str, Any]) -> str:
-    return "\n".join(f"{name}: {value}" for name, value in answer.items())
-
-
-def test_longest_list_is_cut_most() -> None:
-    answer = {"long": [f"entry {n}" for n in range(100)], "short": ["one", "two"]}
-    kept = fit(answer, render, 60)
-    assert kept["short"] == ["one", "two"]
-    assert kept["long"] == answer["long"][: len(kept["long"])] != []
-    assert kept["more"] == 100 - len(kept["long"])
-
-
-def test_texts_and_lists_share_the_limit() -> None:
-    answer: dict[str, Any] = {
-        "rows": [f"entry {n}" for n in range(100)],
-        "text": "\n".join(f"line {n}" for n in range(100)),
-        "name": "x",
-    }
-    kept = fit(answer, render, 100)
-    assert kept["cut"] == ["text"]
-    assert kept["rows"] == answer["rows"][: len(kept["rows"])] != []
-    assert answer["text"].startswith(kept["text"] + "\n")
-    assert kept["text"].count("\n") > 5
-
-
-def test_a_text_beside_a_short_list_gets_the_rest() -> None:
-    answer = {"rows": ["one", "two"], "text": "\n".join(f"line {n}" for n in range(100))}
-    kept = fit(answer, render, 100)
-    assert kept["rows"] == ["one", "two"]
-    assert tokens_of(kept, render(kept)) > 90
-
-
-def test_answer_too_large_raises() -> None:
-    with pytest.raises(ToolError, match=r"doesn't fit into 5 tokens\. Ask with a larger max_tokens"):
-        fit({"name": "x" * 100}, render, 5)
-
-
-@given(
-    st.dictionaries(
-        st.sampled_from("abcd"),
-        st.one_of(st.lists(st.text(max_size=40), max_size=30), st.text(max_size=300)),
-        max_size=4,
-    ),
-    st.integers(1, 400),
-)
-def test_answers_stay_within_their_limit(answer: dict[str, Any], limit: int) -> None:
-    try:
-        kept = fit(answer, render, limit)
-    except ToolError:
-        assert tokens_of(answer, render(answer)) > limit
-        return
-    packed = json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
-    assert max(len(packed), len(render(kept))) <= limit * 4
-    entries = sum(len(value) for value in answer.values() if isinstance(value, list))
-    left = sum(len(value) for name, value in kept.items() if name != "cut" and isinstance(value, list))
-    assert kept.get("more", 0) == entries - left
+@given(st.lists(st.text(max_size=40), min_size=1, max_size=30), st.integers(10, 400))
+def test_answers_stay_within_their_limit(parts: list[str], limit: int) -> None:
+    shown = fitted(parts, limit)
+    assert shown.startswith(parts[0])
+    assert len(shown) <= limit * 4
+    assert (shown == "\n".join(parts)) == ("more: ask with a larger max_tokens" not in shown)
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("text", "fenced", "marked"),
     [
-        ("a", "```\na\n```"),
-        ("a\n```\nb\n", "````\na\n```\nb\n````"),
-        ("`````", "``````\n`````\n``````"),
-        ("", "```\n\n```"),
+        ("a", "```\na\n```", "`a`"),
+        ("a\n```\nb\n", "````\na\n```\nb\n````", "````a ``` b````"),
+        ("`", "```\n`\n```", "`` ` ``"),
+        ("", "```\n\n```", "`  `"),
+        ("a\u202eb\x1b[0m", "```\na\u202eb\x1b[0m\n```", "`a b [0m`"),
     ],
 )
-def test_fenced_blocks(text: str, expected: str) -> None:
-    assert block(text) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("a", "`a`"),
-        ("a\n# b\tc", "`a # b c`"),
-        ("a `b` c", "``a `b` c``"),
-        ("`", "`` ` ``"),
-        ("", "`  `"),
-        ("a\u202eb\x1b[0m", "`a b [0m`"),
-    ],
-)
-def test_inline_code(text: str, expected: str) -> None:
-    assert inline(text) == expected
+def test_marks_around_texts(text: str, fenced: str, marked: str) -> None:
+    assert (block(text), inline(text)) == (fenced, marked)
 
 
 def test_long_lines_are_cut() -> None:
@@ -213,3 +130,25 @@ def test_marked_text_cannot_escape(text: str) -> None:
     run = len(marked) - len(marked.lstrip("`"))
     assert "`" * run not in marked[run:-run]
     assert "\n" not in marked
+
+
+def test_folder_is_the_pumps_or_the_first_root(tmp_path: Path) -> None:
+    one, other, near = tmp_path / "one", tmp_path / "größer & b", tmp_path / "one more"
+    for folder in (one / "sub", other, near):
+        folder.mkdir(parents=True)
+    (tmp_path / "link").symlink_to(one)
+    assert choose_folder(str(one), []) == str(one)
+    for cwd in (one, one / "sub", tmp_path / "link"):
+        assert choose_folder(str(cwd), [other.as_uri(), one.as_uri()]) == str(cwd)
+    assert choose_folder(str(near), [one.as_uri(), other.as_uri()]) == str(one)
+    unusable = [
+        "https://a.b/x",
+        "file://elsewhere/x",
+        "file:x",
+        "file:///\0",
+        "http://[",
+        near.as_uri() + "x",
+    ]
+    assert choose_folder("/", [*unusable, other.as_uri(), one.as_uri()]) == str(other)
+    assert choose_folder("/", [other.as_uri().replace("file://", "file://localhost")]) == str(other)
+    assert choose_folder("/", unusable) == "/"

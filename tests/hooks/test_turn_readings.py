@@ -6,7 +6,7 @@ import asyncio
 
 from foveal.daemon.core.errors import DeadlineExceeded, InvalidRequest
 from foveal.daemon.hooks.turn_readings import WAITING_MAX, TurnReadings
-from foveal.hooks.hosts.events import Origin, TurnEnded
+from foveal.hooks.hosts.events import Event, Origin
 
 ORIGIN = Origin("codex", "s", "/w")
 
@@ -37,7 +37,7 @@ async def reading(*rounds: list[str]) -> list[str]:
     task = asyncio.create_task(readings.run())
     for paths in rounds:
         for path in (*paths, "/last"):
-            readings.note(TurnEnded(ORIGIN, path))
+            readings.note(Event("turn_end", ORIGIN, transcript_path=path))
         async with asyncio.timeout(60):
             await reader.done.wait()
         reader.done.clear()
@@ -64,5 +64,5 @@ async def test_transcripts_without_a_path_are_not_read() -> None:
 async def test_waiting_transcripts_are_bounded() -> None:
     readings = TurnReadings(Reader())
     for number in range(2 * WAITING_MAX):
-        readings.note(TurnEnded(ORIGIN, f"/{number}"))
+        readings.note(Event("turn_end", ORIGIN, transcript_path=f"/{number}"))
     assert len(readings._waiting) == WAITING_MAX

@@ -89,14 +89,6 @@ def test_upgrade_passes_bytes_after_the_head(shared_daemon: DaemonProcess, shop:
         assert lines.read() == b""
 
 
-def test_upgrade_survives_a_peer_that_hangs_up(shared_daemon: DaemonProcess, shop: Path) -> None:
-    for _ in range(3):
-        with asked(shared_daemon, f"/mcp?cwd={shop}&session=s", UPGRADE):
-            pass
-    with asked(shared_daemon, "/", "") as connection:
-        assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
-
-
 @pytest.mark.parametrize(
     "data",
     [

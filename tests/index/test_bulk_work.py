@@ -10,7 +10,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from foveal.daemon.index import indexer as indexing
 from foveal.daemon.index import project_index as bulk_work
 from foveal.daemon.index import reading, reading_queue
 from foveal.daemon.index.crash_guard import DEATHS_MAX
@@ -234,10 +233,7 @@ def test_a_lexical_index_that_can_not_be_written_is_said_and_made_up_for(
     assert bench.progress.degraded == ()
 
 
-@pytest.mark.parametrize("cookie", [False, True])
-def test_a_root_that_goes_and_comes_back(bench: Bench, monkeypatch: pytest.MonkeyPatch, cookie: bool) -> None:
-    if cookie:
-        monkeypatch.setattr(indexing, "COOKIE_FILES", 0)
+def test_a_root_that_goes_and_comes_back(bench: Bench) -> None:
     put(bench.root, {"a.py": "def f(): ...\n", "sub/b.py": ""})
     bench.open(poll_interval_ms=500)
     bench.settle()

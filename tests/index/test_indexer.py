@@ -6,7 +6,7 @@ import errno
 import random
 import shutil
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -139,12 +139,7 @@ def test_refresh_reads_only_the_requested_files(bench: Bench) -> None:
     check_true(bench)
 
 
-@pytest.mark.parametrize("cookie", [False, True])
-def test_sync_brings_in_all_that_is_on_the_disk(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, cookie: bool
-) -> None:
-    if cookie:
-        monkeypatch.setattr(indexing, "COOKIE_FILES", 0)
+def test_sync_brings_in_all_that_is_on_the_disk(bench: Bench) -> None:
     put(bench.root, {"a.py": ""})
     bench.open()
     assert not bench.sync().complete, "the names aren't known yet"
@@ -209,30 +204,6 @@ def test_a_lexical_index_that_somebody_found_damaged_is_filled_again(bench: Benc
     assert lexical_files(bench, "alpha") == {"a.py"}
     assert bench.files_read() == [], "from the store"
     assert (bench.state, bench.progress.degraded) == ("ready", ())
-
-
-@pytest.mark.parametrize("native", [True, False])
-def test_a_root_that_is_gone_while_a_cookie_is_awaited(
-    bench: Bench, native: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(indexing, "COOKIE_FILES", 0)
-    put(bench.root, {"a.py": ""})
-    bench.open()
-    bench.settle()
-    bench.deaf = True  # so that the news comes with the cookie
-    shutil.rmtree(bench.root)
-    bench.tell(WatchBatch(frozenset({str(bench.root)})))
-    # Once the watcher has seen it, no cookie comes any more, and the tree is swept.
-    monkeypatch.setattr(tree_changes.ProjectWatch, "native", property(lambda _: native))
-    monkeypatch.setattr(tree_changes.ProjectWatch, "catch_up", come)
-    assert not bench.sync().complete
-    assert bench.state == "degraded"
-
-
-def come(_: tree_changes.ProjectWatch) -> Generator[None, None, bool]:
-    """Stand in for the wait for a cookie that comes."""
-    yield
-    return True
 
 
 def test_writers_and_events_at_once(bench: Bench) -> None:

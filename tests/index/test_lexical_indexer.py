@@ -22,7 +22,6 @@ from foveal.daemon.index.lexical_indexer import (
     LexicalWriter,
 )
 from foveal.daemon.index.lexical_reader import LexicalReader
-from foveal.daemon.index.reading import Terms
 from foveal.daemon.index.store import FILE_NAME, Store
 
 from tests.search_cases import Clock, chunk, put, remove, until
@@ -382,21 +381,6 @@ def test_the_pause_before_another_attempt_grows_up_to_a_limit(
         "",
         None,
     )
-
-
-def test_terms_that_were_cut_elsewhere_are_used_for_the_chunks_that_they_are_of(bench: Bench) -> None:
-    first, second = chunk("alpha", "one"), chunk("beta", "two")
-    put(bench.store, "a.py", [first])
-    bench.lexical_indexer.offer("a.py", [Terms(first.digest, first.kind, "offered", "path", "name")])
-    put(bench.store, "b.py", [second])
-    bench.lexical_indexer.offer("b.py", [Terms(first.digest, first.kind, "stale", "path", "name")])
-    bench.fill()
-    assert [bench.found(term) for term in ("offered", "stale", "alpha", "beta")] == [
-        ["a.py"],
-        [],
-        [],
-        ["b.py"],
-    ]
 
 
 def test_an_index_that_goes_while_it_is_open_is_made_anew(bench: Bench) -> None:

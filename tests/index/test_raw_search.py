@@ -127,18 +127,6 @@ def test_files_that_fit_words_best_are_read_if_none_has_the_name(
     check_true(bench)
 
 
-def test_a_repeated_question_goes_on_with_its_search(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    open_unread(bench, {f"u{number}.py": f"g{number}()\n" for number in range(20)})
-    bench.files_read()
-    monkeypatch.setattr(bench.disk, "monotonic", iter(range(1_000)).__next__)  # each step searches one file
-    for _ in range(5):
-        next(bench.indexer.link_first_in_steps(("g19",)))
-    first = bench.files_read()
-    assert link_first(bench, ("g19",))
-    assert len(first) == 5
-    assert sorted([*first, *bench.files_read()]) == sorted([*bench.tree.files, "u19.py"])
-
-
 def test_subclasses_of_subclasses_are_read_first(bench: Bench) -> None:
     files: dict[str, str | bytes] = {
         "base.py": "class Base: ...\n",

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from foveal.daemon.index import reading_queue
 
-from tests.indexer_cases import Bench, check_true, open_bench, put, skipped, symbols
+from tests.indexer_cases import Bench, check_true, open_bench, put
 
 
 @pytest.fixture
@@ -18,44 +17,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
         yield opened
 
 
-def test_all_hashes_are_known_before_any_file_is_parsed_where_there_are_many(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(reading_queue, "LOOK_FROM", 5)
-    files = {f"f{n}.py": f"def f{n}(): ...\n" for n in range(6)}
-    put(bench.root, {**files, "logo.png": b"\x89PNG\0", ".env": "KEY=1\n", "tool": "#!/bin/sh\n"})
-    bench.open()
-    bench.until(lambda: not bench.tree.unhashed and len(bench.tree.files) == 9)
-    assert bench.tree.pending == 7
-    assert not any(record.parsed for record in bench.tree.files.values())
-    assert (skipped(bench, "logo.png"), skipped(bench, ".env")) == ("binary", "secret")
-    assert bench.tree.files["tool"].language == "bash"
-    looked_at = {path: record.hashed for path, record in bench.tree.files.items() if record.hashed}
-    bench.settle()
-    assert {path: bench.tree.files[path].digest for path in looked_at} == looked_at
-    assert not any(record.hashed for record in bench.tree.files.values())
-    check_true(bench)
-
-
-def test_a_killed_process_leaves_its_unread_files_to_the_next(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(reading_queue, "LOOK_FROM", 5)
-    put(bench.root, {f"f{n}.py": f"def f{n}(): ...\n" for n in range(6)})
-    bench.open()
-    bench.until(lambda: len(bench.tree.files) == 6 and not bench.tree.unhashed)
-    put(bench.root, {"f1.py": "def other(): ...\n"})
-    bench.open()
-    assert (bench.tree.pending, bench.tree.unhashed) == (6, 0)
-    bench.settle()
-    assert symbols(bench, "f1.py") == ["other"]
-    check_true(bench)
-
-
-def test_former_contents_answer_while_files_are_read_again(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(reading_queue, "LOOK_FROM", 5)
+def test_former_contents_answer_while_files_are_read_again(bench: Bench) -> None:
     put(bench.root, {f"f{n}.py": f"def f{n}(): ...\n" for n in range(6)})
     bench.open()
     bench.settle()

@@ -7,14 +7,12 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from queue import Empty
 from typing import cast
 
-import psutil
 import pytest
 from foveal.daemon.core.pipe import encode
 from foveal.daemon.index import side_process
@@ -40,27 +38,11 @@ def test_an_opening_that_cant_begin_ends_the_process(
     assert "has no attribute 'begin'" in capfd.readouterr().err
 
 
-def test_without_a_thread_to_hear_it_no_process_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(thread: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
-    before = psutil.Process().children()
-    monkeypatch.setattr(threading.Thread, "start", refuse)
-    with pytest.raises(OSError, match="can't start new thread"):
-        SideProcess(FileOpening(str(tmp_path), 1_000))
-    assert psutil.Process().children() == before
-
-
-@pytest.mark.parametrize("limit", ["SILENT_MAX_S", "STOPPED_MAX_S"])
-def test_a_process_that_stands_still_is_ended(
-    process: SideProcess, limit: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_process_that_stands_still_is_ended(process: SideProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     os.kill(process.pid, signal.SIGSTOP)
     os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
     process.ask(None, [FileToRead("a.py", "python")])
-    monkeypatch.setattr(side_process, limit, 0.0)
+    monkeypatch.setattr(side_process, "SILENT_MAX_S", 0.0)
     with pytest.raises(Empty):
         process.take(0.01)
     assert process.take(GENEROUS_S) is None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import queue
-import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -35,16 +34,6 @@ class Watched:
                 return
 
 
-def caught_up(watch: ProjectWatch) -> bool:
-    """Take all steps of the wait for what happened before now."""
-    steps = watch.catch_up()
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return bool(end.value)
-
-
 @pytest.fixture
 def watched(tmp_path: Path) -> Iterator[Watched]:
     one = Watched(tmp_path)
@@ -57,27 +46,14 @@ def test_before_it_begins_there_is_no_watch(watched: Watched) -> None:
     watch.add([str(watched.root)])
     watch.replace([str(watched.root)])
     assert (watch.active, watch.mode, watch.native, watch.problem) == (False, "off", False, "")
-    assert (caught_up(watch), watch.next_batch()) == (False, None)
+    assert watch.next_batch() is None
 
 
-def test_events_before_a_cookie_can_be_taken_after_it(watched: Watched) -> None:
+def test_events_are_taken_as_batches(watched: Watched) -> None:
     watched.watch.begin([str(watched.root)])
     assert (watched.watch.mode, watched.watch.native, watched.watch.problem) == ("native", True, "")
     (watched.root / "a.py").write_text("x = 1\n")
-    assert caught_up(watched.watch)
-    names: set[str] = set()
-    while (batch := watched.watch.next_batch()) is not None:
-        names.update(Path(path).name for path in batch.paths)
-    assert "a.py" in names
-
-
-def test_without_its_folder_no_cookie_is_waited_for(
-    watched: Watched, caplog: pytest.LogCaptureFixture
-) -> None:
-    watched.watch.begin([str(watched.root)])
-    shutil.rmtree(watched.folder)
-    assert not caught_up(watched.watch)
-    assert "the tree is swept instead" in caplog.text
+    watched.wait_seen("a.py")
 
 
 def test_why_the_system_tells_of_nothing_is_said(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ from foveal.daemon.index.messages import (
     TreeDelta,
 )
 from foveal.daemon.index.store import FILE_NAME, Reader, check_index
-from foveal.daemon.index.worker import FAILURES_MAX, IndexTurns, Worker, WorkQueue
+from foveal.daemon.index.worker import FAILURES_MAX, Worker, WorkQueue
 from foveal.daemon.project.watcher import WatchBatch
 from msgspec.structs import replace
 
@@ -120,38 +120,25 @@ def test_requests_are_taken_in_order() -> None:
     assert done == ["request", "request 2"]
 
 
-def test_turns_are_fair_by_time() -> None:
-    turns = IndexTurns()
-    took = {"busy": 0.4, "bulk": 0.04}
-    used = dict.fromkeys(took, 0.0)
-    for _ in range(1_000):
-        root = turns.next_of(list(took))
-        turns.count(root, took[root])
-        used[root] += took[root]
-    assert abs(used["busy"] - used["bulk"]) <= 0.4
-    # One that had nothing to do comes next, and has little more than others from then on.
-    order = []
-    for _ in range(100):
-        order.append(turns.next_of([*took, "edited"]))
-        turns.count(order[-1], 0.04)
-    assert order[:5] == ["edited"] * 5
-    assert min(map(order.count, took)) >= 20
-
-
-def test_a_project_that_ended_the_process_waits_for_others() -> None:
-    turns = IndexTurns()
-    turns.put_behind("bad", 1.0)
-    turns.put_behind("good", 0.0)
-    order = []
-    for _ in range(30):
-        order.append(turns.next_of(["bad", "good"]))
-        turns.count(order[-1], 0.1)
-    assert "bad" not in order[:10]
-    assert order[12:].count("bad") in range(8, 11), "and has its turns then"
-    assert turns.next_of(["bad"]) == "bad", "it works while the others rest"
-    turns.drop("bad")
-    turns.count("bad", 1.0)  # it was closed in its turn
-    assert turns.next_of(["bad"]) == "bad"
+def test_projects_take_turns_and_one_that_ended_the_process_comes_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading_queue, "STEP_FILES", 1)
+    at: list[str] = []
+    worker = Worker(System(), WorkQueue(), lambda message: None, at_work=at.append)
+    bad, one, two = (open_command(tmp_path, name, 5) for name in ("bad", "one", "two"))
+    for number, command in enumerate((replace(bad, deaths=1), one, two)):
+        worker._answer(Envelope(number, command))
+    at.clear()
+    while worker._patience() == 0.0:
+        worker._give_turn()
+    first = at.index(bad.root)
+    assert len(at[:first]) > 10
+    assert set(at[:10:2]) == {one.root}
+    assert set(at[1:10:2]) == {two.root}
+    assert set(at[first:]) == {bad.root}, "it works while the others rest"
+    for project in worker.projects.values():
+        project.close()
 
 
 def test_a_request_is_answered_before_the_bulk_work_ends(
@@ -385,7 +372,7 @@ def test_damage_met_at_work_rebuilds_one_index_and_leaves_the_others_alone(
         "UPDATE files SET size = 'large' WHERE id = 2",
         "UPDATE meta SET value = 'many' WHERE key = 'generation'",
         "DELETE FROM meta",
-        "ALTER TABLE files RENAME COLUMN hashed TO hushed",
+        "ALTER TABLE files RENAME COLUMN racy TO rash",
     ],
 )
 def test_an_index_with_a_damaged_row_is_built_anew_when_it_is_opened(

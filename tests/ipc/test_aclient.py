@@ -8,25 +8,21 @@ import os
 import shutil
 import socket
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from foveal.ipc.aclient import AsyncClient
 from foveal.ipc.client import KEPT_EVENTS
 from foveal.ipc.errors import RpcError
-from foveal.ipc.paths import PathError
 from foveal.ipc.protocol import (
     Decoder,
-    Notification,
     ProtocolError,
     Request,
     encode_error,
     encode_notification,
     encode_response,
 )
-
-Script = Callable[["Peer"], Awaitable[None]]
 
 
 class Peer:
@@ -85,29 +81,6 @@ async def peers() -> AsyncIterator[Peers]:
     shutil.rmtree(folder)
 
 
-async def test_call_and_notify(peers: Peers) -> None:
-    async with await AsyncClient.connect(peers.path) as client:
-        peer = await peers.accept()
-        call = asyncio.create_task(client.call("Ping", {"protocol": 1}))
-        request = await peer.request()
-        assert (request.method, request.params) == ("Ping", {"protocol": 1})
-        await peer.send(encode_response(request.msgid, {"pid": 7}))
-        assert await call == {"pid": 7}
-        await client.notify("NotifyFile", {"path": "a.py"})
-        assert await peer.receive() == Notification("NotifyFile", {"path": "a.py"})
-
-
-async def test_replies_in_any_order_find_their_calls(peers: Peers) -> None:
-    async with await AsyncClient.connect(peers.path) as client:
-        peer = await peers.accept()
-        calls = [asyncio.create_task(client.call("Echo", {"n": n})) for n in range(300)]
-        requests = [await peer.request() for _ in calls]
-        await peer.send(
-            *(encode_response(request.msgid, request.params["n"]) for request in reversed(requests))
-        )
-        assert await asyncio.gather(*calls) == list(range(300))
-
-
 async def test_an_error_reply_raises_for_its_call_only(peers: Peers) -> None:
     async with await AsyncClient.connect(peers.path) as client:
         peer = await peers.accept()
@@ -155,8 +128,6 @@ async def test_a_daemon_that_hangs_up_fails_every_call_and_ends_the_events(peers
         assert [event async for event in client.events()] == [{"topic": "last"}]
         with pytest.raises(ConnectionError):
             await client.call("Ping")
-        with pytest.raises(ConnectionError):
-            await client.notify("Ping")
 
 
 async def test_a_peer_that_is_no_daemon(peers: Peers) -> None:
@@ -205,31 +176,16 @@ async def test_senders_wait_for_a_daemon_that_does_not_read(peers: Peers) -> Non
         peer = await peers.accept()
         peer.writer.transport.pause_reading()  # type: ignore[attr-defined] # the stream's transport can read
         large = {"text": "x" * 1_000_000}
-        await client.notify("Large", large)
         calls = [asyncio.create_task(client.call("Large", large)) for _ in range(20)]
+        await asyncio.sleep(0)  # they write before the late one
         with pytest.raises(RpcError, match="didn't answer"):
             await client.call("Late", timeout=0.05)
         peer.writer.transport.resume_reading()  # type: ignore[attr-defined] # as above
-        assert await peer.receive() == Notification("Large", large)
         for _ in calls:
             request = await peer.request()
             assert request.method == "Large"  # the late one was given up before it was sent
             await peer.send(encode_response(request.msgid, 1))
         assert await asyncio.gather(*calls) == [1] * 20
-
-
-async def test_closing_ends_calls_and_is_final(peers: Peers) -> None:
-    client = await AsyncClient.connect(peers.path)
-    peer = await peers.accept()
-    call = asyncio.create_task(client.call("Wait"))
-    await peer.request()
-    await client.close()
-    await client.close()
-    with pytest.raises(ConnectionError):
-        await call
-    with pytest.raises(ConnectionError):
-        await client.call("Ping")
-    assert len(asyncio.all_tasks()) <= 2  # this test, and the stream server's callback
 
 
 async def test_closing_does_not_wait_for_ever_for_a_daemon_that_does_not_read(
@@ -239,23 +195,12 @@ async def test_closing_does_not_wait_for_ever_for_a_daemon_that_does_not_read(
     client = await AsyncClient.connect(peers.path)
     peer = await peers.accept()
     peer.writer.transport.pause_reading()  # type: ignore[attr-defined] # the stream's transport can read
-    await client.notify("Large", {"text": "x" * 8_000_000})
+    call = asyncio.create_task(client.call("Large", {"text": "x" * 8_000_000}))
+    await asyncio.sleep(0)
     async with asyncio.timeout(20):
         await client.close()
-
-
-async def test_connecting_where_nobody_listens(peers: Peers) -> None:
-    folder = os.path.dirname(peers.path)
-    with pytest.raises(FileNotFoundError):
-        await AsyncClient.connect(f"{folder}/absent.sock")
-    with socket.socket(socket.AF_UNIX) as dead:
-        dead.bind(f"{folder}/dead.sock")
-    os.chmod(f"{folder}/dead.sock", 0o600)
-    with pytest.raises(ConnectionRefusedError):
-        await AsyncClient.connect(f"{folder}/dead.sock")
-    os.chmod(f"{folder}/dead.sock", 0o666)
-    with pytest.raises(PathError, match="chmod 600"):
-        await AsyncClient.connect(f"{folder}/dead.sock")
+    with pytest.raises(ConnectionError):
+        await call
 
 
 async def test_connecting_waits_for_a_full_queue_at_most_until_the_timeout(peers: Peers) -> None:

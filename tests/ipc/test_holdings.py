@@ -29,16 +29,6 @@ def test_holder_without_progress_is_cut_off_first() -> None:
     assert (ward.holdings.bytes, ward.gone) == (75, ["b"])
 
 
-def test_holding_more_is_no_progress() -> None:
-    ward = Ward(frees=True)
-    ward.holdings.hold("slow", 10)
-    ward.holdings.hold("other", 10)
-    ward.holdings.hold("slow", 85)
-    assert ward.gone == []
-    ward.holdings.hold("other", 20)
-    assert (ward.gone, ward.holdings.bytes) == (["slow"], 20)
-
-
 def test_too_large_holder_is_cut_off() -> None:
     ward = Ward(frees=True)
     ward.holdings.hold("huge", 101)
@@ -57,14 +47,6 @@ def test_holder_counts_until_it_is_released() -> None:
     ward.holdings.release("a")
     ward.holdings.hold("f", 1)
     assert (ward.gone[-1], ward.holdings.bytes) == ("d", 64)
-
-
-def test_released_holder_does_not_count() -> None:
-    holdings = Holdings[str](100, lambda _: None)
-    holdings.hold("a", 60)
-    holdings.release("a")
-    holdings.release("a")
-    assert holdings.bytes == 0
 
 
 def test_large_requests_wait_until_there_is_room() -> None:

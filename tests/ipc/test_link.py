@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from tempfile import TemporaryDirectory
@@ -85,14 +84,6 @@ async def test_calls_share_one_connection_and_overtake_each_other(path: str) -> 
         assert server.statistics().accepted == 1
 
 
-async def test_an_error_reply_leaves_the_connection_as_it_is(path: str) -> None:
-    async with serving(path) as (server, _), linked(path) as link:
-        with pytest.raises(RpcError, match="no Nothing"):
-            await link.call("Nothing", {})
-        assert await link.call("Echo", {}) == {}
-        assert server.statistics().accepted == 1
-
-
 async def test_without_a_daemon_it_says_so_and_it_comes_back_with_one(path: str) -> None:
     async with linked(path) as link:
         for _ in range(2):
@@ -135,26 +126,6 @@ async def test_closing_while_it_connects_ends_that_too(path: str) -> None:
         await link.close()
         with pytest.raises(asyncio.CancelledError):
             await call
-
-
-async def test_a_folder_that_others_can_enter_is_refused(path: str) -> None:
-    async with serving(path), linked(path) as link:
-        os.chmod(os.path.dirname(path), 0o755)
-        with pytest.raises(DaemonUnavailable, match="chmod 700"):
-            await link.call("Echo", {})
-
-
-async def test_each_subscription_has_a_connection_of_its_own(path: str) -> None:
-    async with serving(path) as (server, _), linked(path) as link:
-        await link.call("Echo", {})
-        first, second = await link.subscribe(["a"]), await link.subscribe(["b"])
-        assert [await anext(one.events()) for one in (first, second)] == [
-            {"topic": "a", "data": 1},
-            {"topic": "b", "data": 1},
-        ]
-        assert server.statistics().connections == 3
-        await first.close()
-        await second.close()
 
 
 async def test_a_subscription_that_fails_leaves_no_connection(path: str) -> None:

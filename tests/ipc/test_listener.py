@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from foveal.ipc.listener import SocketInUse, bind, raise_file_limit, read_peer_uid, remove_socket
+from foveal.ipc.listener import SocketInUse, bind, raise_file_limit, remove_socket
 from foveal.ipc.paths import PathError, check_socket
 
 
@@ -96,12 +96,6 @@ def test_remove_socket(folder: str) -> None:
     remove_socket(f"{folder}/s.sock")
     remove_socket(f"{folder}/s.sock")
     assert os.listdir(folder) == []
-
-
-def test_the_peer_is_known_by_its_user_id() -> None:
-    one, other = socket.socketpair(socket.AF_UNIX)
-    with one, other:
-        assert read_peer_uid(one) == os.geteuid()
 
 
 def test_the_limit_of_open_files_is_raised() -> None:

@@ -94,12 +94,6 @@ def test_a_runtime_folder_that_is_not_ones_own_is_passed_over(environ: dict[str,
         )
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make another user's folder")
-def test_another_users_runtime_folder_is_passed_over(environ: dict[str, str], folder: str) -> None:
-    os.chown(environ["XDG_RUNTIME_DIR"], 65534, 65534)
-    assert default_socket(environ).startswith(f"{folder}/foveal-")
-
-
 def test_a_path_too_long_for_a_socket(environ: dict[str, str], folder: str) -> None:
     deep = os.path.join(folder, "d" * 80)
     os.mkdir(deep)
@@ -144,16 +138,6 @@ def test_the_home_folder_is_that_of_platformdirs(home: str | None, monkeypatch: 
     if home is not None:
         monkeypatch.setenv("HOME", home)
     assert state_folder(os.environ) == platformdirs.user_state_dir("foveal")
-
-
-def test_folders_can_be_named() -> None:
-    environ = {
-        "FOVEAL_STATE_DIR": "/s",
-        "FOVEAL_CONFIG_DIR": "/c",
-        "XDG_STATE_HOME": "/x",
-        "XDG_CONFIG_HOME": "/x",
-    }
-    assert (state_folder(environ), config_folder(environ)) == ("/s", "/c")
 
 
 def test_files_of_the_folders() -> None:
@@ -266,18 +250,6 @@ def test_damaged_daemon_info_counts_as_none(folder: str) -> None:
         check(unusable.encode(), found=False)
     check(b"\xff\xfe\x00", found=False)
     check(b" " * 100_000 + GOOD.encode(), found=False)
-
-
-def test_daemon_info_that_is_no_own_file_counts_as_none(folder: str) -> None:
-    Path(folder, "other").write_text(GOOD)
-    os.symlink("other", daemon_file(folder))
-    assert read_daemon_info(folder) is None
-    os.unlink(daemon_file(folder))
-    os.mkfifo(daemon_file(folder))
-    assert read_daemon_info(folder) is None
-    os.unlink(daemon_file(folder))
-    os.mkdir(daemon_file(folder))
-    assert read_daemon_info(folder) is None
 
 
 def test_two_shells_meet_the_same_daemon(environ: dict[str, str], folder: str) -> None:

@@ -17,10 +17,9 @@ from typing import Any
 
 import pytest
 from foveal.ipc.aclient import AsyncClient
-from foveal.ipc.client import Client
-from foveal.ipc.connection import Connection, Limits
+from foveal.ipc.connection import Connection
 from foveal.ipc.errors import RpcError
-from foveal.ipc.listener import bind, raise_file_limit, remove_socket
+from foveal.ipc.listener import bind, remove_socket
 from foveal.ipc.protocol import Decoder, Message, Response, encode_notification, encode_request
 from foveal.ipc.server import Server
 
@@ -197,17 +196,6 @@ async def test_results_that_cannot_be_sent(path: str) -> None:
 
 
 @on_both_loops
-async def test_replies_overtake_each_other(path: str) -> None:
-    async with serving(path) as (_, methods), await AsyncClient.connect(path) as client:
-        slow = [asyncio.create_task(client.call("Wait", {"n": n})) for n in range(50)]
-        await methods.until(lambda: methods.started == 50)
-        assert await client.call("Echo", {"quick": 1}) == {"quick": 1}
-        assert not any(task.done() for task in slow)
-        methods.gate.set()
-        assert await asyncio.gather(*slow) == [{"n": n} for n in range(50)]
-
-
-@on_both_loops
 async def test_notifications_are_dispatched_without_reply(path: str) -> None:
     async with serving(path) as (server, methods), raw(path) as (reader, writer):
         writer.write(
@@ -290,19 +278,6 @@ async def test_unusable_params_concern_only_their_request(path: str) -> None:
 
 
 @on_both_loops
-async def test_half_a_frame_and_a_hang_up(path: str) -> None:
-    async with serving(path) as (server, _):
-        frame = encode_request(1, "Echo", {"a": "b" * 1000})
-        for cut in (1, 5, 500, len(frame) - 1):
-            async with raw(path) as (_, writer):
-                writer.write(frame[:cut])
-                await writer.drain()
-        await eventually(lambda: server.statistics().accepted == 4 and server.statistics().connections == 0)
-        assert server.statistics().protocol_errors == 0
-        assert server.statistics().requests == 0
-
-
-@on_both_loops
 async def test_a_lost_connection_cancels_its_requests_only(path: str) -> None:
     async with serving(path) as (server, methods), await AsyncClient.connect(path) as other:
         kept = asyncio.create_task(other.call("Wait", {"kept": 1}))
@@ -350,33 +325,6 @@ async def test_a_real_other_user_is_closed_unread(path: str) -> None:
 
 
 @on_both_loops
-async def test_a_peer_that_is_gone_before_it_could_be_asked_is_refused(path: str) -> None:
-    def gone(peer: socket.socket) -> int:
-        raise OSError("not connected")
-
-    async with serving(path, peer_uid=gone) as (server, _):
-        async with raw(path) as (reader, _writer):
-            assert await read_to_end(reader) == []
-        assert server.statistics().refused == 1
-
-
-@on_both_loops
-async def test_a_thousand_connections(path: str) -> None:
-    assert raise_file_limit() > 2500
-    async with serving(path) as (server, _):
-        clients = await asyncio.gather(*(AsyncClient.connect(path, timeout=60) for _ in range(1000)))
-        try:
-            replies = await asyncio.gather(
-                *(client.call("Echo", {"n": n}) for n, client in enumerate(clients))
-            )
-            assert replies == [{"n": n} for n in range(1000)]
-            assert server.statistics().connections == 1000
-        finally:
-            await asyncio.gather(*(client.close() for client in clients))
-        await eventually(lambda: server.statistics().connections == 0)
-
-
-@on_both_loops
 async def test_shutdown_waits_for_running_requests_then_closes(path: str) -> None:
     async with serving(path) as (server, methods), await AsyncClient.connect(path) as client:
         running = asyncio.create_task(client.call("Wait", {"n": 1}))
@@ -415,50 +363,6 @@ async def test_shutdown_cancels_what_runs_past_the_deadline_and_says_so(path: st
 
 
 @on_both_loops
-async def test_shutdown_under_load_answers_or_closes_and_leaves_nothing(path: str) -> None:
-    async def hammer(client: AsyncClient) -> int:
-        answered = 0
-        with contextlib.suppress(ConnectionError, RpcError):
-            while True:
-                await client.call("Echo", {"x": "y" * 100})
-                await client.call("Wait")
-                answered += 1
-        return answered
-
-    async with serving(path) as (server, methods):
-        methods.gate.set()
-        clients = [await AsyncClient.connect(path) for _ in range(20)]
-        hammers = [asyncio.create_task(hammer(client)) for client in clients]
-        await eventually(lambda: server.statistics().requests > 2000)
-        await server.shutdown(5)
-        assert min(await asyncio.gather(*hammers)) > 0
-        assert server.statistics().connections == server.statistics().in_flight == 0
-        await asyncio.gather(*(client.close() for client in clients))
-
-
-@on_both_loops
-async def test_shutdown_cuts_off_a_peer_that_does_not_read(path: str) -> None:
-    async with serving(path, limits=Limits(linger_s=0.05)) as (server, _), raw(path) as (reader, writer):
-        writer.write(b"".join(encode_request(n, "Large", {"size": 2**20}) for n in range(64)))
-        await eventually(lambda: server.statistics().requests > 0)
-        await server.shutdown(5)
-        assert server.statistics().connections == 0
-        assert server.statistics().requests < 64
-        await read_to_end(reader)
-
-
-@on_both_loops
-async def test_leaving_without_shutdown_cancels_and_closes(path: str) -> None:
-    async with serving(path) as (_, methods):
-        client = await AsyncClient.connect(path)
-        running = asyncio.create_task(client.call("Wait"))
-        await methods.until(lambda: methods.started == 1)
-    with pytest.raises(RpcError, match="stopped during Wait"):
-        await running
-    await client.close()
-
-
-@on_both_loops
 async def test_an_error_in_the_callers_block_is_not_hidden(path: str) -> None:
     with pytest.raises(ZeroDivisionError):  # noqa: PT012 - the block is what is tested
         async with serving(path) as (_, methods), await AsyncClient.connect(path) as client:
@@ -467,16 +371,6 @@ async def test_an_error_in_the_callers_block_is_not_hidden(path: str) -> None:
             raise ZeroDivisionError
     with pytest.raises((RpcError, ConnectionError)):
         await running
-
-
-@on_both_loops
-async def test_a_blocking_client_is_served_from_a_thread(path: str) -> None:
-    def work() -> list[Any]:
-        with Client.connect(path) as client:
-            return [client.call("Echo", {"n": n}, timeout=20) for n in range(100)]
-
-    async with serving(path):
-        assert await asyncio.to_thread(work) == [{"n": n} for n in range(100)]
 
 
 @on_both_loops

@@ -35,7 +35,6 @@ def history(
     restored: Collection[int] = (),
     lost: tuple[Commit, ...] = (),
     as_before: bool = False,
-    same: bool = False,
 ) -> CommitHistory:
     return CommitHistory(
         log,
@@ -43,7 +42,6 @@ def history(
         Reverts(frozenset(map(name, undone)), frozenset(map(name, restored))),
         {one.id: one for one in lost},
         lambda commit, paths: as_before,
-        lambda one, other, paths: same,
     )
 
 
@@ -135,9 +133,7 @@ def test_a_lost_commit() -> None:
     amended = replace(commit(5, "a.py", parent=1), author="2 eve")
     moved = DueEdit("x_1", "update", PoolChanges(commit=name(5)))
     check(history((amended, *log), lost=(lost,), as_before=True), moved)
-    anew = commit(5, "a.py", at=30, parent=1)
-    check(history((anew, *log), made=(1, 5), lost=(lost,), same=True), moved)
-    check(history((anew, *log), made=(1, 5), lost=(lost,)), None)
+    check(history((replace(amended, files=("b.py",)), *log), lost=(lost,)), None)
 
 
 def test_a_lost_commit_among_others_of_its_author_and_second() -> None:
@@ -147,32 +143,3 @@ def test_a_lost_commit_among_others_of_its_author_and_second() -> None:
     amended = replace(commit(5, "a.py", parent=1), author="eve")
     moved = DueEdit("x_1", "update", PoolChanges(commit=name(5)))
     assert due(held(2), history((other, amended, first), lost=(second,), as_before=True)) == moved
-
-
-def test_a_lost_commit_is_undone_whatever_else_was_made_in_its_second() -> None:
-    """Its author's next commit, or the one before it amended, touches other files: it stands for neither."""
-    lost = replace(commit(2, "a.py"), author="eve")
-    for other in (commit(6, "b.py", parent=1), commit(7, "b.py", "c.py", parent=0)):
-        log = (replace(other, author="eve"), LOG[2])
-        assert due(held(2), history(log, lost=(lost,), as_before=True)) == DueEdit("x_1", *MARK)
-    moved = DueEdit("x_1", "update", PoolChanges(commit=name(6)))
-    log = (replace(commit(6, "b.py", parent=1), author="eve"), LOG[2])
-    assert due(held(2), history(log, lost=(lost,))) == moved, "its file isn't as before: renamed on the way"
-
-
-def test_a_lost_commit_is_found_behind_its_parent_in_a_log_by_dates() -> None:
-    """It was moved to an elder base with its dates kept, and the newer one was merged into it."""
-    lost = replace(commit(3, "b.py"), author="eve")
-    moved = replace(commit(5, "b.py", at=15, parent=1), author="eve")
-    merge = Commit(name(6), (name(5), name(2)), 60, "6 ada", ())
-    log = (merge, commit(2, "a.py"), moved, commit(1, "c.py"))
-    assert due(held(3), history(log, lost=(lost,))) == DueEdit("x_1", "update", PoolChanges(commit=name(5)))
-
-
-def test_rewritten_commit_is_found_by_content_among_several() -> None:
-    """Two commits of one second were rebased together; the log has the later one first."""
-    lost = replace(commit(2, "a.py"), author="eve")
-    first, second = (replace(commit(number, "a.py", parent=1), author="eve") for number in (7, 8))
-    said = history((second, first, LOG[2]), lost=(lost,))
-    said = replace(said, is_same=lambda one, other, paths: other.id == name(7))
-    assert due(held(2), said) == DueEdit("x_1", "update", PoolChanges(commit=name(7)))

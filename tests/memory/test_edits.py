@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import permutations
-
 import pytest
 from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.memory.edits import (
@@ -15,7 +13,7 @@ from foveal.daemon.memory.edits import (
     edit_in,
     time_after,
 )
-from foveal.daemon.memory.experience import MAX_TEXT_BYTES, BadField, Experience
+from foveal.daemon.memory.experience import MAX_TEXT_BYTES, Experience
 
 ONE = Experience("x_1", "2025-01-01T00:00:00.000Z", "a", "s", "Use WAL", "readers wait", ("a.py",), "success")
 
@@ -44,17 +42,13 @@ def test_a_map_becomes_changes() -> None:
     ("fields", "field"),
     [
         ({}, "decision"),
-        ({"decision": None}, "decision"),
         ({"decision": " "}, "decision"),
-        ({"decision": 5}, "decision"),
         ({"rationale": "r" * (MAX_TEXT_BYTES + 1)}, "rationale"),
-        ({"files_touched": "a.py"}, "files_touched"),
         ({"files_touched": ["../a.py"]}, "files_touched"),
         ({"outcome": "failure"}, "outcome"),
         ({"outcome": {"kind": "odd"}}, "outcome.kind"),
         ({"trust": "high"}, "trust"),
         ({"commit": "HEAD"}, "commit"),
-        ({"commit": 7}, "commit"),
     ],
 )
 def test_invalid_changes_name_their_field(fields: dict[str, object], field: str) -> None:
@@ -71,7 +65,7 @@ def test_stored_edits_are_read_back() -> None:
     check(Edit("e_1", "x_1", at(1), "delete"))
     check(Edit("e_1", "x_1", at(1), "update", PoolChanges("d", "", (), "", "", "normal")))
     check(Edit("e_1", "x_1", at(1), "mark", PoolChanges(outcome="failure", error="e"), "x_2"))
-    with pytest.raises(BadField):
+    with pytest.raises(InvalidRequest):
         edit_in({"type": "delete", "id": "e_1", "of": "x_1", "timestamp": "yesterday"})
 
 
@@ -96,10 +90,3 @@ def test_the_time_of_an_edit_is_after_those_before_it() -> None:
     assert time_after(before, at(1)) == "2025-01-02T00:00:05.001Z", "the clock went back"
     last = "9999-12-31T23:59:59.999Z"
     assert time_after([Edit("e_1", "x_1", last, "delete")], at(1)) == last
-
-
-def test_the_order_is_that_of_time_then_of_ids() -> None:
-    edits = [Edit("e_2", "x_1", at(1), "delete"), Edit("e_1", "x_1", at(1), "delete"),
-             Edit("e_0", "x_1", at(2), "delete")]  # fmt: skip
-    for some in permutations(edits):
-        assert [edit.id for edit in sorted(some, key=lambda one: one.order)] == ["e_1", "e_2", "e_0"]

@@ -1,17 +1,22 @@
-"""An experience says whether its files are what they were: from the disk, from git, and fresh when they return."""
+"""An experience is stale when its files changed much or went, and fresh again when they return."""
 
 from __future__ import annotations
 
 import os
-import resource
-import subprocess
 from pathlib import Path
 
+import pytest
 from foveal.daemon.core.system import System
 from foveal.daemon.memory.experience import Draft, Experience, checked
-from foveal.daemon.memory.file_sketches import FileSketches
-
-from tests.conftest import git, write_files
+from foveal.daemon.memory.file_sketches import (
+    LINES_KEPT,
+    FileSketches,
+    decoded,
+    encoded,
+    similarity,
+    sketch_of,
+    staleness_of,
+)
 
 BODY = "".join(f"statement {number}\n" for number in range(60))
 OTHER = "".join(f"another {number}\n" for number in range(60))
@@ -19,7 +24,7 @@ OTHER = "".join(f"another {number}\n" for number in range(60))
 
 def experience(sketches: FileSketches, root: Path, *files: str, commit: str = "") -> Experience:
     draft = Draft("decided", "a", "s", files_touched=files, commit=commit)
-    return checked(sketches.sketched(draft), "2026-01-01T00:00:00.000Z", str(root)).experience
+    return checked(sketches.sketched(draft), "2026-01-01T00:00:00.000Z", str(root))[0]
 
 
 def test_a_changed_file_makes_it_stale_and_the_same_text_fresh_again(tmp_path: Path) -> None:
@@ -28,13 +33,13 @@ def test_a_changed_file_makes_it_stale_and_the_same_text_fresh_again(tmp_path: P
     sketches = FileSketches(str(tmp_path), System())
     made = experience(sketches, tmp_path, str(file), "gone.py")
     assert [path for path, _ in made.sketches] == ["a.py"]
-    assert sketches.staleness(made).reason == ""
+    assert sketches.staleness(made) == ""
     file.write_text(OTHER)
-    assert sketches.staleness(made).reason == "a.py changed much since"
+    assert sketches.staleness(made) == "a.py changed much since"
     file.unlink()
-    assert sketches.staleness(made).reason == "a.py is gone"
+    assert sketches.staleness(made) == "a.py is gone"
     file.write_text(BODY)
-    assert sketches.staleness(made).reason == ""
+    assert sketches.staleness(made) == ""
 
 
 def test_only_files_of_the_project_have_sketches(tmp_path: Path) -> None:
@@ -46,58 +51,63 @@ def test_only_files_of_the_project_have_sketches(tmp_path: Path) -> None:
     sketches = FileSketches(str(root), System())
     made = experience(sketches, root, "link.py", "../outside.py", "pipe", "a\0b", ".")
     assert made.sketches == ()
-    assert sketches.staleness(made).reason == ""
+    assert sketches.staleness(made) == ""
 
 
 def test_a_damaged_sketch_says_nothing(tmp_path: Path) -> None:
     sketches = FileSketches(str(tmp_path), System())
     made = Experience("x", "2026", "a", "s", "d", files_touched=("a.py",), sketches=(("a.py", "???"),))
-    assert sketches.staleness(made).reason == ""
+    assert sketches.staleness(made) == ""
 
 
-def test_a_failed_git_query_is_retried(tmp_path: Path) -> None:
-    """Without descriptors git can't be started: that nothing was reverted isn't kept."""
-    system = System()
-    write_files(tmp_path, {"a.py": BODY})
-    git(tmp_path, "init", "-q")
-    git(tmp_path, "add", "-A")
-    git(tmp_path, "commit", "-q", "-m", "a")
-    commit = git(tmp_path, "rev-parse", "HEAD").strip()
-    git(tmp_path, "revert", "--no-edit", commit)
-    sketches = FileSketches(str(tmp_path), system)
-    made = Experience("x", "2026", "a", "s", "d", commit=commit)
-    former = resource.getrlimit(resource.RLIMIT_NOFILE)
-    free = os.open(os.devnull, os.O_RDONLY)
-    os.close(free)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (free + 2, former[1]))  # enough for one file after the other
-    try:
-        assert sketches.staleness(made).reason == ""
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, former)
-    assert system.denials
-    assert "revert" in sketches.staleness(made).reason
+@pytest.mark.parametrize(
+    ("before", "now", "reason"),
+    [
+        ({"a.py": BODY}, {"a.py": BODY + "more"}, ""),
+        ({"a.py": BODY, "b.py": BODY}, {}, "a.py, b.py are gone"),
+        ({"a.py": BODY, "b.py": BODY}, {"a.py": OTHER}, "a.py changed much since"),
+        (dict.fromkeys("abcd", BODY), dict.fromkeys("abcd", OTHER), "a, b and 2 more changed much since"),
+        ({}, {}, ""),
+    ],
+)
+def test_the_reason_names_the_files(before: dict[str, str], now: dict[str, str], reason: str) -> None:
+    sketches = {path: sketch_of(text) for path, text in before.items()}
+    assert staleness_of(sketches, {path: sketch_of(text) for path, text in now.items()}.get) == reason
 
 
-def test_a_reverted_commit_makes_it_stale(tmp_path: Path) -> None:
-    def git(*arguments: str) -> str:
-        identity = ["-c", "user.name=Sam", "-c", "user.email=sam@example.org"]
-        done = subprocess.run(
-            ["git", "-C", str(tmp_path), *identity, *arguments], check=True, capture_output=True, text=True
-        )
-        return done.stdout.strip()
+def lines(first: int, last: int) -> str:
+    return "\n".join(f"    line {number}" for number in range(first, last))
 
-    git("init", "-q")
-    (tmp_path / "a.py").write_text(BODY)
-    git("add", "-A")
-    git("commit", "-qm", "one")
-    (tmp_path / "b.py").write_text(BODY)
-    git("add", "-A")
-    git("commit", "-qm", "two")
-    commit = git("rev-parse", "HEAD")
-    sketches = FileSketches(str(tmp_path), System())
-    made = experience(sketches, tmp_path, "a.py", commit=commit)
-    assert sketches.staleness(made).reason == ""
-    git("revert", "--no-edit", "HEAD")
-    assert sketches.staleness(made).reason == f"its commit {commit[:8]} was reverted"
-    git("revert", "--no-edit", "HEAD")
-    assert sketches.staleness(made).reason == ""
+
+@pytest.mark.parametrize(
+    ("text", "other", "expected", "error"),
+    [
+        ("", "", 1.0, 0.0),
+        ("a\nb", "b\n\n  a\n", 1.0, 0.0),
+        ("a", "b", 0.0, 0.0),
+        ("", "a", 0.0, 0.0),
+        (lines(0, 40), lines(20, 60), 20 / 60, 0.0),
+        (lines(0, 1000), lines(0, 1000), 1.0, 0.0),
+        (lines(0, 1000), lines(500, 1500), 1 / 3, 0.18),
+        (lines(0, 1000), lines(100, 1000), 0.9, 0.12),
+        (lines(0, 1000), lines(5000, 6000), 0.0, 0.0),
+    ],
+)
+def test_similarity_is_the_share_of_common_lines(
+    text: str, other: str, expected: float, error: float
+) -> None:
+    found = similarity(sketch_of(text), sketch_of(other))
+    assert found == pytest.approx(expected, abs=max(error, 1e-9))
+    assert found == similarity(sketch_of(other), sketch_of(text))
+
+
+def test_a_sketch_is_stored_and_read_back() -> None:
+    for text in ("", "a", lines(0, 5000), "\ud800"):
+        sketch = sketch_of(text)
+        assert len(sketch) <= LINES_KEPT
+        assert decoded(encoded(sketch)) == sketch
+
+
+@pytest.mark.parametrize("text", ["???", "AAA", "AAAAAAA=", "/////wAAAAA=", "AAAA" * 1000, "é"])
+def test_invalid_sketch_is_none(text: str) -> None:
+    assert decoded(text) is None

@@ -12,25 +12,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from foveal.daemon.core.errors import StateError
+from foveal.daemon.core.errors import InvalidRequest, StateError
 from foveal.daemon.core.system import System
 from foveal.daemon.memory.edits import Edit, PoolChanges
-from foveal.daemon.memory.experience import (
-    MAX_TEXT_BYTES,
-    BadField,
-    Experience,
-    Provenance,
-)
+from foveal.daemon.memory.experience import MAX_TEXT_BYTES, Experience, Provenance
 from foveal.daemon.memory.lines import (
     MAX_LINE_BYTES,
-    Damage,
     PoolLine,
     Quarantine,
     Quarantined,
     line_of,
     lines_from,
+    quarantined,
     read_line,
-    subject_of,
 )
 
 LINE = '{"id":"x_1","timestamp":"2025-01-01T00:00:00Z","agent_id":"a","session_id":"s","decision":"d"}'
@@ -80,38 +74,28 @@ def test_written_lines_are_read_back() -> None:
     ("content", "reason"),
     [
         (b"garbage", "not JSON"),
-        (b"\x00" * 50, "not JSON"),
         (b"\xff\xfe", "not JSON"),
         (b"<<<<<<< HEAD", "a mark of a conflict that git left"),
-        (b"||||||| 1234567", "a mark of a conflict that git left"),
-        (b"=======", "a mark of a conflict that git left"),
         (b">>>>>>> branch\r", "a mark of a conflict that git left"),
         (b"[" * 100_000, "nested too deeply"),
         (b'{"id": ' + b"9" * 5_000 + b"}", "not JSON"),
         (b"[1, 2]", "not a JSON object"),
         (b"{}", "decision is missing"),
         (LINE.replace('"d"', '""').encode(), "decision is empty"),
-        (LINE.replace('"d"', "5").encode(), "decision must be a string"),
-        (LINE.replace('"x_1"', "null").encode(), "id is missing"),
         (LINE.replace('"x_1"', '" "').encode(), "id is empty"),
         (LINE.replace("2025-01-01", "yesterday").encode(), "timestamp must be a time"),
         (LINE.replace("}", ',"outcome":"bad"}').encode(), "outcome must be a map"),
         (LINE.replace("}", ',"outcome":{"kind":"odd"}}').encode(), "outcome.kind must be"),
-        (LINE.replace("}", ',"files_touched":"a"}').encode(), "files_touched must be a list"),
-        (LINE.replace("}", ',"provenance":5}').encode(), "provenance must be a map"),
-        (LINE.replace("}", ',"provenance":{"trust":"high"}}').encode(), "trust must be normal or low"),
+        (LINE.replace("}", ',"provenance":{"trust":"high"}}').encode(), "provenance.trust must be"),
         (b'{"type":"delete","id":"e_1"}', "of is missing"),
-        (b'{"type":"delete","id":" ","of":"x_1","timestamp":"2025-01-01"}', "id is empty"),
-        (b'{"type":"restore","id":"e_1","of":"x_1"}', "timestamp is missing"),
         (b'{"type":"mark","id":"e_1","of":"x_1","timestamp":"2025-01-01"}', "outcome is missing"),
         (LINE.replace('"d"', f'"{"d" * (MAX_TEXT_BYTES + 1)}"').encode(), "decision is longer than"),
         (b'{"decision":"' + b"d" * MAX_LINE_BYTES * 2 + b'"}', "longer than 1048576 bytes"),
     ],
 )
 def test_a_bad_line_says_its_reason(content: bytes, reason: str) -> None:
-    with pytest.raises(BadField) as caught:
+    with pytest.raises(InvalidRequest, match=f"^{reason}"):
         read_line(line(content + b"\n"))
-    assert f"{caught.value.field} {caught.value}".strip().startswith(reason)
 
 
 def test_an_empty_line_and_one_of_a_newer_version_are_no_damage() -> None:
@@ -166,24 +150,11 @@ class Failing(System):
         super().fsync(descriptor)
 
 
-def damage(*data: bytes, file: str = "x.jsonl") -> list[Damage]:
+def damage(*data: bytes, file: str = "x.jsonl") -> list[Quarantined]:
     return [
-        Damage(number, PoolLine(0, len(one), one, complete=True), "r", file)
+        quarantined(number, PoolLine(0, len(one), one, complete=True), "r", file, Failing().now())
         for number, one in enumerate(data)
     ]
-
-
-def test_which_experience_a_line_is_about() -> None:
-    def check(data: bytes, expected: str | None) -> None:
-        assert subject_of(data) == expected
-
-    check(LINE.encode(), "x_1")
-    check(line_of(Edit("e_1", "x_9", AT, "delete")), "x_9")
-    check(b'{"type":"vote","of":"x_1"}', "")
-    check(b"\n", "")
-    check(b"[1]", "")
-    check(b"garbage", None)
-    check(b"x" * (MAX_LINE_BYTES + 1), "")
 
 
 def test_damage_is_copied_once_and_swallows_nothing(tmp_path: Path) -> None:
@@ -211,15 +182,12 @@ def test_the_last_ones_are_listed(tmp_path: Path) -> None:
     quarantine = Quarantine(str(path), Failing())
     assert quarantine.listed(5) == ((), 0)
     quarantine.keep(damage(b"<<<<<<< HEAD\n", b"\xff\xfe", b"t" * 5_000, file="experiences.2.jsonl"))
-    # A former version wrote in base64 what isn't UTF-8.
-    former = b'{"digest":"1","at":"x","line":9,"size":2,"reason":"r","base64":"//4="}'
-    path.write_bytes(path.read_bytes() + former + b'\ngarbage\n[]\n{"at":"x"}\n{"digest":"12')
-    found, total = quarantine.listed(3)
-    assert total == 4
-    assert found == (
-        Quarantined("x", "", 9, 2, "r", "\\xff\\xfe"),
-        Quarantined(AT, "experiences.2.jsonl", 2, 5_000, "r", "t" * 2_000),
-        Quarantined(AT, "experiences.2.jsonl", 1, 2, "r", "\\xff\\xfe"),
-    )
+    path.write_bytes(path.read_bytes() + b'garbage\n[]\n{"at":"x"}\n{"digest":"12')
+    found, total = quarantine.listed(2)
+    assert [(one.at, one.file, one.line, one.size, one.shown) for one in found] == [
+        (AT, "experiences.2.jsonl", 2, 5_000, "t" * 2_000),
+        (AT, "experiences.2.jsonl", 1, 2, "\\xff\\xfe"),
+    ]
+    assert total == 3
     assert quarantine.listed(5)[0][-1].text == "<<<<<<< HEAD\n"
-    assert quarantine.listed(0) == ((), 4)
+    assert quarantine.listed(0) == ((), 3)

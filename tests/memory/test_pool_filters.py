@@ -22,7 +22,6 @@ ONE = Experience(
         (ExperienceListing(), True),
         (ExperienceListing(agent_id="a", session_id="s", outcome="failure", trust="low"), True),
         (ExperienceListing(agent_id="b"), False),
-        (ExperienceListing(session_id=""), False),
         (ExperienceListing(outcome=""), False),
         (ExperienceListing(trust="normal"), False),
         (ExperienceListing(since="2025-01-02T00:00:00.000Z"), True),
@@ -96,21 +95,14 @@ TRASH = [made(7, 25), made(6, 5, "success", "gone.py")]
     [
         (Criteria(max_age_days=0), [5, 7, 4, 3, 2, 6, 1]),
         (Criteria(max_age_days=15), [3, 2, 6, 1]),
-        (Criteria(max_age_days=21), [6, 1]),
-        (Criteria(max_age_days=100), []),
         (Criteria(max_age_days=10**7), []),
         (Criteria(max_count=0), [5, 7, 4, 3, 2, 6, 1]),
         (Criteria(max_count=3), [2, 6, 1]),
         (Criteria(max_count=4), [6, 1]),
-        (Criteria(max_count=5), []),
-        (Criteria(max_count=100), []),
         (Criteria(max_count=4, max_age_days=15), [3, 2, 6, 1]),
         (Criteria(outcomes={"success"}), [5, 3, 6]),
         (Criteria(outcomes={"", "reverted"}), [7, 2, 1]),
-        (Criteria(outcomes=set()), []),
-        (Criteria(outcomes={"success"}, max_age_days=15), [3, 6]),
         (Criteria(irrelevant=True), [5, 2, 6]),
-        (Criteria(irrelevant=True, outcomes={"success"}), [5, 6]),
         (Criteria(irrelevant=True, max_count=1), [2, 6]),
         (Criteria(deleted=True), [7, 6]),
         (Criteria(deleted=True, max_age_days=15), [6]),
@@ -131,12 +123,3 @@ def test_a_path_is_looked_at_once() -> None:
 
     chosen(SHOWN, TRASH, Criteria(irrelevant=True), NOW, exists)
     assert sorted(seen) == ["gone.py", "here.py"]
-
-
-def test_criteria_that_say_nothing() -> None:
-    assert Criteria().is_empty
-    for one in (
-        Criteria(max_age_days=0), Criteria(max_count=0), Criteria(outcomes=()), Criteria(irrelevant=True),
-        Criteria(deleted=True),
-    ):  # fmt: skip
-        assert not one.is_empty

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from foveal.benchmarks.experiences.pairs import DIFFERENT
-from foveal.benchmarks.experiences.pairs import SAME as SAME_PAIRS
 from foveal.daemon.memory.experience import Experience, ExperienceMark, Provenance
-from foveal.daemon.memory.file_sketches import Staleness
-from foveal.daemon.memory.recall import Chosen, choose, fold
+from foveal.daemon.memory.recall import Chosen, choose
 from msgspec.structs import replace
+
+from tests.memory.decision_pairs import DIFFERENT
+from tests.memory.decision_pairs import SAME as SAME_PAIRS
 
 
 def made(number: int, decision: str, *files: str, **fields: Any) -> Experience:
@@ -105,8 +105,8 @@ def test_near_duplicates_are_folded_and_counted() -> None:
 
 def test_low_trust_is_left_out_and_stale_ones_weigh_less() -> None:
     low = made(7, "Ignore the rules", "src/a.py", provenance=Provenance("codex", "", "low"))
-    stale = Staleness("src/a.py changed much since")
-    found = chosen([low, SAME, NEIGHBOUR], staleness=lambda one: stale if one is SAME else Staleness())
+    stale = "src/a.py changed much since"
+    found = chosen([low, SAME, NEIGHBOUR], staleness=lambda one: stale if one is SAME else "")
     assert ids(found) == ["x2", "x1"]
     assert found[1].reasons[-1] == "weighs less: src/a.py changed much since"
 
@@ -122,44 +122,34 @@ def test_the_order_of_the_candidates_does_not_matter_and_the_limit_holds() -> No
 ONE = Experience("x_1", "2025-01-01T00:00:00.000Z", "a", "s", "Use WAL mode for the session database")
 
 
+def folds(*experiences: Experience) -> list[tuple[str, int]]:
+    found = choose(experiences, {"a.py"}, (), (), 9)
+    return [(one.experience.id, one.folded) for one in found]
+
+
 def made_folding(*decisions: str) -> list[Experience]:
-    return [replace(ONE, id=f"x_{number}", decision=text) for number, text in enumerate(decisions)]
+    return [
+        replace(ONE, id=f"x_{number}", decision=text, files_touched=("a.py",))
+        for number, text in enumerate(decisions)
+    ]
 
 
 def test_the_labelled_pairs() -> None:
-    folded = [pair for pair in SAME_PAIRS if len(fold(made_folding(*pair))) == 1]
+    folded = [pair for pair in SAME_PAIRS if len(folds(*made_folding(*pair))) == 1]
     assert len(folded) >= 0.95 * len(SAME_PAIRS)
-    assert not [pair for pair in DIFFERENT if len(fold(made_folding(*pair))) == 1]
-
-
-def test_the_first_is_shown_and_the_order_stays() -> None:
-    folds = fold(
-        made_folding(
-            "Cache templates in memory", "Retry uploads", "Cache the templates in memory", "Retry upload"
-        )
-    )
-    assert [(one.shown.id, [other.id for other in one.others]) for one in folds] == [
-        ("x_0", ["x_2"]),
-        ("x_1", ["x_3"]),
-    ]
-    assert fold([]) == []
+    assert not [pair for pair in DIFFERENT if len(folds(*made_folding(*pair))) == 1]
 
 
 @pytest.mark.parametrize(
-    ("change", "folds"),
+    ("change", "shown"),
     [
-        ({"agent_id": "b", "session_id": "t", "rationale": "other"}, 1),
-        ({"outcome": "success"}, 1),
-        ({"outcome": "failure"}, 2),
-        ({"outcome": "reverted"}, 2),
-        ({"decision": "..."}, 2),
+        ({"agent_id": "b", "session_id": "t", "rationale": "other"}, [("x_2", 1)]),
+        ({"outcome": "success"}, [("x_2", 1)]),
+        ({"outcome": "failure"}, [("x_2", 0), ("x_1", 0)]),
+        ({"outcome": "reverted"}, [("x_2", 0), ("x_1", 0)]),
+        ({"decision": "..."}, [("x_2", 0), ("x_1", 0)]),
     ],
 )
-def test_no_failure_hides_behind_a_success(change: dict[str, str], folds: int) -> None:
-    assert len(fold([ONE, replace(ONE, id="x_2", **change)])) == folds
-
-
-def test_many_are_folded_in_little_time() -> None:
-    """Each is compared only with those that share a word; all of them are compared pair by pair in minutes."""
-    many = made_folding(*(f"decision about part{number} of module{number}" for number in range(3_000)))
-    assert len(fold(many)) == 3_000
+def test_no_failure_hides_behind_a_success(change: dict[str, str], shown: list[tuple[str, int]]) -> None:
+    one = replace(ONE, files_touched=("a.py",))
+    assert folds(one, replace(one, id="x_2", **change)) == shown

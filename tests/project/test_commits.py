@@ -83,18 +83,6 @@ def test_lost_and_former_commits(root: Path) -> None:
     assert commits.lost_commits(str(root), []) == ()
 
 
-def test_the_same_files_in_another_commit(root: Path) -> None:
-    commit(root, a="1")
-    one = commit(root, a="2", b="2")
-    git(root, "reset", "-q", "--soft", "HEAD~1")
-    again = commit(root, "another message", b="3")
-    [lost], latest = commits.lost_commits(str(root), [one]), commits.latest_commits(str(root), 1)[0]
-    assert latest.id == again
-    assert commits.is_same(str(root), lost, latest, ["a.py", "b.py"])
-    assert not commits.is_same(str(root), lost, latest, ["b.py"])
-    assert not commits.is_same(str(root), lost, latest, [])
-
-
 def test_commits_made_here_and_fetched(root: Path, tmp_path: Path) -> None:
     first = commit(root, a="1")
     copy = tmp_path / "copy"
@@ -144,5 +132,4 @@ def test_a_repository_runs_nothing_of_its_own(root: Path, tmp_path: Path) -> Non
     commits.reverts(str(root))
     commits.lost_commits(str(root), [second])
     commits.is_as_before(str(root), System(), latest, latest.files)
-    commits.is_same(str(root), latest, latest, latest.files)
     assert not (tmp_path / "sprung").exists()

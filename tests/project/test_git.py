@@ -9,7 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from foveal.daemon.core.system import System
 from foveal.daemon.project import git
+from foveal.daemon.project.scan import Scanner
 
 PROJECT_FOLDER = "project"
 
@@ -60,14 +62,7 @@ def test_a_broken_git_folder_never_leads_to_a_parent(root: Path) -> None:
         assert not git.is_repository(str(inner))
         assert git.problem(str(inner))
         with pytest.raises(git.GitError):
-            list(git.tracked_files(str(inner)))
-
-
-def test_git_missing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "/nowhere")
-    assert git.problem(str(root)) == "git is not installed"
-    with pytest.raises(git.GitError, match="not installed"):
-        list(git.tracked_files(str(root)))
+            git.tracked_files(str(inner))
 
 
 def test_git_is_not_looked_up_in_the_repository(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,61 +82,95 @@ def test_inherited_variables_steer_nothing(
     monkeypatch.setenv("GIT_DIR", str(tmp_path))
     monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "index"))
     monkeypatch.setenv("GIT_TRACE", str(tmp_path / "trace"))
-    assert list(git.tracked_files(str(root))) == ["a"]
+    assert git.tracked_files(str(root)) == ["a"]
     assert not (tmp_path / "trace").exists()
 
 
-def test_ignore_check(root: Path) -> None:
+def test_ignored(root: Path) -> None:
     (root / ".gitignore").write_text("*.log\n!keep.log\nfolder/\n")
     (root / "folder").mkdir()
     (root / "link").symlink_to("folder")
     odd = os.fsdecode(b"\xff.log")
-    with git.IgnoreCheck(str(root)) as check:
-        assert check.ignored(["a.log", "keep.log", "a.py", "folder", ":x.log", odd]) == {
-            "a.log",
-            "folder",
-            ":x.log",
-            odd,
-        }
-        assert check.ignored([]) == set()
-        many = [f"d{number}/{'x' * 200}.{'log' if number % 2 else 'py'}" for number in range(5000)]
-        assert check.ignored(many) == set(many[1::2])
-        with pytest.raises(git.GitError, match="symbolic link"):
-            check.ignored(["link/x"])
+    asked = ["a.log", "keep.log", "a.py", "folder", ":x.log", odd]
+    assert git.ignored(str(root), asked) == {"a.log", "folder", ":x.log", odd}
+    assert git.ignored(str(root), []) == git.ignored(str(root), ["a.py"]) == set()
+    many = [f"d{number}/{'x' * 200}.{'log' if number % 2 else 'py'}" for number in range(5000)]
+    assert git.ignored(str(root), many) == set(many[1::2])
+    with pytest.raises(git.GitError, match="symbolic link"):
+        git.ignored(str(root), ["link/x"])
 
 
-def test_a_git_that_hangs_is_ended(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    os.mkfifo(root / ".gitignore")
-    monkeypatch.setattr(git, "IDLE_TIMEOUT_S", 0.2)
-    with git.IgnoreCheck(str(root)) as check, pytest.raises(git.GitError, match="did not answer"):
-        check.ignored(["a"])
-
-
-def test_a_git_that_answers_too_slowly_is_ended_and_not_asked_again(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = tmp_path / "bin" / "git"
+def put_program(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put a program named git before the real one."""
+    program = folder / "bin" / "git"
     program.parent.mkdir()
-    program.write_text(f"#!/bin/sh\necho asked >> {tmp_path}/calls\nwhile :; do echo x; sleep 0.05; done\n")
+    program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+
+
+@pytest.mark.parametrize("script", ["while :; do echo x; sleep 0.05; done", "exec >&- 2>&-; sleep 9"])
+def test_a_git_that_does_not_end_is_ended_and_not_asked_again(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str
+) -> None:
+    put_program(tmp_path, f"echo asked >> {tmp_path}/calls\n{script}", monkeypatch)
     monkeypatch.setattr(git, "LONGEST_S", 0.3)
     assert "did not answer for 0.3 s" in git.problem(str(root))
     assert "did not answer a moment ago" in git.problem(str(root))
     assert (tmp_path / "calls").read_text() == "asked\n"
 
 
+def test_a_git_that_waits_for_a_pipe_is_ended(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(root / ".gitignore")
+    monkeypatch.setattr(git, "LONGEST_S", 0.2)
+    with pytest.raises(git.GitError, match="did not answer"):
+        git.ignored(str(root), ["a"])
+
+
 @pytest.mark.parametrize("path", ["/etc/passwd", "../x", "a/../../x"])
 def test_paths_outside_are_not_believed(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
-    program = tmp_path / "bin" / "git"
-    program.parent.mkdir()
-    program.write_text(f"#!/bin/sh\nprintf 'a.py\\000{path}\\000'\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    put_program(tmp_path, f"printf 'a.py\\000{path}\\000'", monkeypatch)
     with pytest.raises(git.GitError, match="isn't what git prints"):
-        list(git.tracked_files(str(root)))
+        git.tracked_files(str(root))
+
+
+GARBAGE = r"printf '\377\376\000garbage\000\001x \000\n\001\002true\000'"
+INSIDE = 'case "$*" in *rev-parse*) echo true; exit;; esac; '
+"""Answers the question whether this is a work tree, so that all others are asked."""
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        (GARBAGE, "isn't what git prints"),
+        (INSIDE + GARBAGE, "isn't what git prints"),
+        (INSIDE + r"printf '/etc/passwd\000../../x\000'", "isn't what git prints"),
+        (INSIDE + r"yes garbage | tr '\n' '\000'", "isn't what git prints"),
+        (INSIDE + "cat /dev/zero", "isn't what git prints"),
+        ("yes", "isn't what git prints"),
+        ("echo 'kein Arbeitsverzeichnis'", "a git folder without a work tree"),
+        ("exit 0", "a git folder without a work tree"),
+        ("kill -SEGV $$", "git ended with status -11"),
+        ("echo 'fatal: schlecht' >&2; exit 128", "schlecht"),
+        (None, "git is not installed"),
+    ],
+)
+def test_a_tree_is_listed_whatever_git_prints(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str | None, said: str
+) -> None:
+    commit(root, 1_000, **{"a.py": "x", ".gitignore": "*.log\n"})
+    (root / "secret.log").write_text("x")
+    monkeypatch.setattr(git, "OUTPUT_BYTES", 1 << 20)
+    monkeypatch.setattr(git, "LONGEST_S", 3)
+    if script is None:
+        monkeypatch.setenv("PATH", "/nowhere")
+    else:
+        put_program(tmp_path, script, monkeypatch)
+    scanner = Scanner(str(root), System())
+    assert {record.path for batch in scanner.full() for record in batch} == {"a.py", ".gitignore"}
+    assert said in scanner.statistics().git_problem
 
 
 def test_change_counts(root: Path) -> None:
@@ -162,8 +191,7 @@ def test_change_counts(root: Path) -> None:
 
 
 def test_latest_commits(root: Path) -> None:
-    with pytest.raises(git.GitError):
-        git.latest_commits(root.as_posix(), 3)
+    assert git.latest_commits(str(root), 3) == ()
     for number, subject in enumerate(["One", "Two\n\nbody", "T" * 300]):
         commit(root, 1_700_000_000 + number, **{f"f{number}": subject})
         run(root, "commit", "--amend", "-q", "-m", subject)
@@ -302,8 +330,7 @@ def test_a_hostile_repository_runs_nothing(root: Path, tmp_path: Path) -> None:
     assert git.is_repository(str(root))
     assert set(git.tracked_files(str(root))) == {"a", "b"}
     assert set(git.tracked_ignored_files(str(root))) == set()
-    with git.IgnoreCheck(str(root)) as check:
-        assert check.ignored(["a", "secret"]) == set()
+    assert git.ignored(str(root), ["a", "secret"]) == set()
     assert git.change_counts(git.history(str(root), 500)) == {"a": (1, 1_000), "b": (1, 1_000)}
     assert git.head(str(root)) is not None
     git.control_files(str(root))
@@ -331,12 +358,11 @@ def test_nothing_is_fetched_for_missing_objects(root: Path, tmp_path: Path) -> N
 def test_no_file_or_process_is_left_behind(root: Path) -> None:
     commit(root, 1_000, a="1", b="1")
     before, children = open_files(), child_processes()
-    next(iter(git.tracked_files(str(root))))
+    git.tracked_files(str(root))
+    git.ignored(str(root), ["a"])
     git.change_counts(git.history(str(root), 500))
-    with git.IgnoreCheck(str(root)) as check:
-        check.ignored(["a"])
     with pytest.raises(git.GitError):
-        list(git.tracked_files(str(root / ".git")))
+        git.tracked_files(str(root / ".git"))
     assert open_files() == before
     assert child_processes() == children
 

@@ -19,7 +19,7 @@ from tests.properties import examples
 def match(patterns: str, path: str) -> bool | None:
     rules = IgnoreRules(parse_lines(patterns.encode()))
     bare = path.rstrip("/")
-    return rules.match(bare.encode(), bare.rpartition("/")[2].encode(), path.endswith("/"))
+    return rules.match(bare, bare.rpartition("/")[2], path.endswith("/"))
 
 
 @pytest.mark.parametrize(
@@ -55,9 +55,6 @@ def match(patterns: str, path: str) -> bool | None:
         ("[a-c]x", "bx", True),
         ("[!a-c]x", "bx", None),
         ("[]-]x", "]x", True),
-        ("[[:digit:]]", "7", True),
-        ("[[:nope:]]", "7", None),
-        ("[a", "[a", None),
         ("a\\", "a\\", None),
         ("a?c", "abc", True),
         ("a[/]b", "a/b", None),
@@ -142,7 +139,6 @@ pieces = st.sampled_from(
         " ",
         "\\ ",
         "X",
-        "[^[:alpha:]]",
     ]
 )
 patterns = st.builds(

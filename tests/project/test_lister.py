@@ -128,7 +128,7 @@ def test_a_git_that_hangs_is_given_up(root: Path, monkeypatch: pytest.MonkeyPatc
     make(root, "a.py", "sub/b.py", "sub/b.log")
     (root / ".gitignore").write_text("*.log\n")
     os.mkfifo(root / "sub/.gitignore")
-    monkeypatch.setattr("foveal.daemon.project.git.IDLE_TIMEOUT_S", 0.2)
+    monkeypatch.setattr("foveal.daemon.project.git.LONGEST_S", 0.2)
     scanner = scanner_of(root)
     assert set(full(scanner)) == {".gitignore", "a.py", "sub/.gitignore", "sub/b.py"}
     assert "did not answer" in scanner.statistics().git_problem

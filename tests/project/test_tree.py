@@ -82,12 +82,3 @@ def test_the_layout_holds_every_file_once_and_counts_it_in_every_folder_above(pa
 def test_an_empty_project_has_an_empty_root() -> None:
     root = Layout([]).folders[""]
     assert (root.files, root.folders, root.total) == ((), (), 0)
-
-
-def test_files_only_looked_at_are_counted_separately() -> None:
-    tree = tree_of(FileRecord("a", STAMP), FileRecord("b", STAMP, hashed=b"h"), FileRecord("c", STAMP, b"d"))
-    assert (tree.pending, tree.unhashed) == (2, 1)
-    looked = tree.with_changes(4, [FileRecord("a", STAMP, hashed=b"h"), FileRecord("d", STAMP)], ["b"])
-    assert (looked.pending, looked.unhashed) == (2, 1)
-    assert (looked.without(["d"]).pending, looked.without(["d"]).unhashed) == (1, 0)
-    assert looked.after(tree).unhashed == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -20,6 +21,9 @@ from foveal.daemon.project.watcher import WatchBatch, Watcher, WatchSettings
 GENEROUS_S = 20.0
 """Reached only by a test that fails."""
 
+MARK = "settled-"
+NUMBERS = itertools.count()
+
 
 class Collector:
     """Takes batches and waits for what they are to hold."""
@@ -35,7 +39,7 @@ class Collector:
 
     @property
     def paths(self) -> set[str]:
-        return {path for batch in self.batches for path in batch.paths}
+        return {path for batch in self.batches for path in batch.paths if MARK not in path}
 
     def wait_for(self, condition: Callable[[], bool]) -> None:
         with self.changed:
@@ -82,37 +86,15 @@ def start(root: Path, collector: Collector) -> Iterator[Callable[..., Watcher]]:
         watcher.close()
 
 
-def settle(watcher: Watcher) -> None:
-    """Return when everything until now was delivered."""
-    assert watcher.wait_cookie(watcher.write_cookie(), GENEROUS_S)
-
-
-def test_a_cookie_proves_that_all_before_it_was_delivered(
-    root: Path, collector: Collector, start: Callable[..., Watcher]
-) -> None:
-    """With three streams at once, a hundred times, while another thread keeps writing."""
-    watcher = start("")
-    watcher.add([f"{root}/a"])
-    watcher.add([f"{root}/b"])
-    assert watcher.streams == 3
-    done = threading.Event()
-
-    def write() -> None:
-        while not done.is_set():
-            (root / "b/noise").write_text("x")
-
-    noise = threading.Thread(target=write)
-    noise.start()
-    try:
-        for number in range(100):
-            path = root / ("", "a", "b")[number % 3] / f"f{number}"
-            path.write_text("x")
-            settle(watcher)
-            assert str(path) in collector.paths
-    finally:
-        done.set()
-        noise.join()
-    assert os.listdir(root.parent / "cookies") == []
+def settle(watcher: Watcher, collector: Collector) -> None:
+    """Return when everything until now was delivered: marks made now have arrived from all folders."""
+    wait_until(lambda: not any(stream.retiring for stream in tuple(watcher._streams)))
+    marks = {f"{folder}/{MARK}{next(NUMBERS)}" for folder in watcher.folders}
+    for mark in marks:
+        Path(mark).touch()
+    collector.wait_for(lambda: marks <= {path for batch in collector.batches for path in batch.paths})
+    for mark in marks:
+        os.unlink(mark)
 
 
 def test_new_folders_are_added_and_streams_merged(
@@ -124,7 +106,7 @@ def test_new_folders_are_added_and_streams_merged(
         folder.mkdir()
         watcher.add([str(folder), str(root)])
         (folder / "file").write_text("x")
-    settle(watcher)
+    settle(watcher, collector)
     assert {f"{root}/n{number}/file" for number in range(12)} <= collector.paths
     wait_until(lambda: watcher.streams <= 3)
     assert not any(batch.overflow for batch in collector.batches)
@@ -152,11 +134,11 @@ def test_nothing_is_lost_while_streams_are_replaced(
         watcher.replace([str(root), f"{root}/a"])
     done.set()
     writer.join()
-    settle(watcher)
+    settle(watcher, collector)
     assert set(written) <= collector.paths
     assert watcher.folders == {str(root), f"{root}/a"}
     (root / "b/unwatched").write_text("x")
-    settle(watcher)
+    settle(watcher, collector)
     wait_until(lambda: watcher.streams == 1)
     assert f"{root}/b/unwatched" not in collector.paths
 
@@ -195,9 +177,13 @@ def test_with_a_scanner_nothing_is_missed_in_folders_just_made(
     while writer.is_alive():
         follow()
     writer.join()
-    settle(watcher)
-    follow()
-    assert known == {record.path: record for batch in Scanner(str(root), System()).full() for record in batch}
+
+    def is_complete() -> bool:
+        follow()
+        whole = Scanner(str(root), System()).full()
+        return known == {record.path: record for batch in whole for record in batch}
+
+    wait_until(is_complete)
     assert len(known) == 300
 
 
@@ -206,13 +192,12 @@ def test_replaced_folders_are_named(root: Path, collector: Collector, start: Cal
     watcher = start("", "a", "a/deep", "b")
     (root / "a").rename(root / "c")
     (root / "a").mkdir()
-    settle(watcher)
-    lost = {folder for batch in collector.batches for folder in batch.lost_folders}
-    assert lost == {f"{root}/a", f"{root}/a/deep"}
+    lost = {f"{root}/a", f"{root}/a/deep"}
+    collector.wait_for(lambda: lost == {one for batch in collector.batches for one in batch.lost_folders})
     assert watcher.folders == {str(root), f"{root}/b"}
     watcher.add([f"{root}/a"])
     (root / "a/new").write_text("x")
-    settle(watcher)
+    settle(watcher, collector)
     assert f"{root}/a/new" in collector.paths
 
 
@@ -275,14 +260,13 @@ def test_the_root_goes_and_comes_back(
     shutil.rmtree(root)
     collector.wait_for(lambda: watcher.mode == "off" and bool(collector.batches))
     assert watcher.folders == frozenset()
-    assert not watcher.wait_cookie(watcher.write_cookie(), GENEROUS_S)
     watcher.add([str(root)])
     assert mode_of(watcher) == "off"
     root.mkdir()
     watcher.add([str(root)])
     assert mode_of(watcher) == "native"
     (root / "new").write_text("x")
-    settle(watcher)
+    settle(watcher, collector)
     assert f"{root}/new" in collector.paths
 
 
@@ -299,7 +283,7 @@ def test_links_are_not_followed(root: Path, collector: Collector, start: Callabl
     watcher = start("", "a")
     (outside / "file").write_text("x")
     (root / "file").write_text("x")
-    settle(watcher)
+    settle(watcher, collector)
     assert collector.paths == {f"{root}/file"}
 
 
@@ -309,7 +293,6 @@ def test_native_events_can_be_switched_off(
     watcher = start("", native=False)
     assert watcher.mode == "polling"
     watcher.add([f"{root}/a"])
-    assert not watcher.wait_cookie(watcher.write_cookie(), 0)
     assert watcher.streams == 0
 
 
@@ -399,21 +382,9 @@ def test_no_callback_after_close(root: Path, collector: Collector, start: Callab
         watcher.close()
         count = len(closed.batches)
         (root / "a/late").write_text("x")
-        settle(witness)
+        settle(witness, collector)
         assert len(closed.batches) == count
     assert f"{root}/a/late" in collector.paths
-
-
-def test_a_close_while_waiting_for_a_cookie(root: Path, start: Callable[..., Watcher]) -> None:
-    watcher = start("")
-    cookie = watcher.write_cookie()
-    cookie.waiting.add(object())  # type: ignore[arg-type]  # stands for a stream that never answers
-    answers: list[bool] = []
-    waiting = threading.Thread(target=lambda: answers.append(watcher.wait_cookie(cookie, GENEROUS_S)))
-    waiting.start()
-    watcher.close()
-    waiting.join(GENEROUS_S)
-    assert answers == [False]
 
 
 def test_the_cookie_folder_is_needed(root: Path, collector: Collector, start: Callable[..., Watcher]) -> None:
@@ -421,7 +392,5 @@ def test_the_cookie_folder_is_needed(root: Path, collector: Collector, start: Ca
         Watcher([str(root)], collector, cookie_folder=str(root / "nowhere"))
     watcher = start("")
     (root.parent / "cookies").rmdir()
-    with pytest.raises(FileNotFoundError):
-        watcher.write_cookie()
     watcher.add([f"{root}/a"])
     assert watcher.mode == "polling"

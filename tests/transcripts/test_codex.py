@@ -6,7 +6,7 @@ import json
 from functools import partial
 from typing import Any
 
-from foveal.daemon.transcripts.codex import CodexReader, is_codex
+from foveal.daemon.transcripts.codex import CodexReader
 
 from tests.transcript_cases import (
     AT,
@@ -57,7 +57,6 @@ def test_items_and_events_give_each_text_once() -> None:
         codex_message("user", "# AGENTS.md instructions for /w\n\n<INSTRUCTIONS>\nUse tabs\n</INSTRUCTIONS>"),
         codex_message("user", "Fix the retry bug"),
         codex_event("user_message", message="Fix the retry bug"),
-        codex_event("agent_reasoning", text="Where is it?"),
         codex_item("reasoning", summary=[{"type": "summary_text", "text": "Where is it?"}]),
         codex_event("agent_message", message="Fixed."),
         codex_message("assistant", "Fixed."),
@@ -68,7 +67,6 @@ def test_items_and_events_give_each_text_once() -> None:
     )
     assert said_in(entries) == [
         ("user", "Fix the retry bug"),
-        ("thinking", "Where is it?"),
         ("agent", "Fixed."),
         ("user", "Fix the retry bug"),
         ("boundary", "So far: x"),
@@ -184,12 +182,11 @@ def test_a_subagent_reports_to_its_parent() -> None:
         codex_message("assistant", "Looking."),
         codex_message("assistant", "It leaks in b.py."),
         codex_event("agent_message", message="It leaks in b.py."),
-        codex_event("task_complete", last_agent_message="It leaks in b.py."),
     )
     assert said_in(entries) == [
         ("user", "Find the leak"),
         ("agent", "Looking."),
-        ("handback", "It leaks in b.py."),
+        ("agent", "It leaks in b.py."),
     ]
     assert {(entry.session_id, entry.agent_id, entry.sidechain) for entry in entries} == {("t1", "t2", False)}
     final = read(meta, codex_message("assistant", "Done.", phase="final_answer"))
@@ -200,9 +197,3 @@ def test_a_subagent_reports_to_its_parent() -> None:
     assert (report.kind, report.text, report.agent_id, report.sidechain) == (
         "handback", "It leaks.", "/root/review", True,
     )  # fmt: skip
-
-
-def test_early_rollouts_have_no_envelope() -> None:
-    message = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi"}]}
-    assert is_codex(message)
-    assert said_in(read({"id": "t1", "timestamp": AT, "instructions": None}, message)) == [("agent", "Hi")]

@@ -13,7 +13,7 @@ FINDING = MinedDecision(
     "Use WAL", "Readers wait", ("src/db.py",), "failure", "it locked", 7, "2026-11-20T10:00:00.000Z",
     "normal", "ab12", "s1",
 )  # fmt: skip
-MINED = Mined("claude-code", "ab12", "", Cursor(1, 2, "", 0, 0), (FINDING,), 0, (), 0, 0, finished=True)
+MINED = Mined("claude-code", "ab12", "", Cursor(1, 2, "", 0, 0), (FINDING,), (), 0, finished=True)
 
 
 def draft(mined: Mined = MINED, *, root: str = "/w/app", agent_id: str = "", session_id: str = "") -> Draft:

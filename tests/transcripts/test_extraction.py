@@ -101,20 +101,6 @@ def test_report_and_narration_merge() -> None:
     assert (finding.files, finding.outcome) == (("api.py",), "success")
 
 
-def test_of_several_causes_the_last_counts() -> None:
-    transcript = (
-        Transcript()
-        .user()
-        .agent("The root cause is the cache, which is never cleared after a failed request.")
-        .edit("a.py")
-        .run("pytest", "1 failed")
-    )
-    transcript.agent(
-        "The root cause is the clock, which jumps back while the request is being retried."
-    ).edit("b.py").agent("Done.")
-    assert transcript.one().decision.startswith("The root cause is the clock")
-
-
 def test_subagents_in_a_transcript_are_separate() -> None:
     inner = Transcript().user().agent(CHOICE).call("read", "x.py")
     outer = (
@@ -145,17 +131,8 @@ def test_memory_is_bounded() -> None:
 MUTEX = "I'll use a mutex instead of a channel because there is one writer."
 ROOT_CAUSE = "The root cause was a missing index on `orders`, so every page scanned the whole table."
 HASHED = "Keys are hashed rather than compared because they are long."
-VERSIONED = (
-    "I give each row a version so that two writers can't overwrite each other, because locks end early."
-)
 DROPPED = "`mmap` is no faster here: the file is read once. I'm dropping that."
-REMOVED = "- I removed the preloading. It made scrolling stutter and didn't improve the start."
-LAZY = "- Panels are built by `Lazy` instead of by a registry, because most are never opened."
 HANDED_OUT = "`Pool.take` hands out a socket before the old reader let go of it."
-DECIDED = (
-    "I deliberately decided to use pika instead of kombu so that we can't lose messages, because it acknowledges."
-    " Otherwise each crash would drop a batch."
-)
 INTERRUPTED = "[Request interrupted by user]"
 COMPLAINT = "The report shows wrong hours, find out why."
 UNMARKED = "`parse()` reads the date as local time, so each row shifts by an hour."
@@ -175,82 +152,26 @@ def asked(text: str = "Please fix it.") -> Transcript:
 @pytest.mark.parametrize(
     ("transcript", "findings"),
     [
+        (asked(), 0),
         (asked().call("read", "a.py").agent(CHOICE), 0),
         (asked().run("sed -i s/a/b/ a.py").agent(CHOICE), 1),
         (asked().call("agent").agent(CHOICE), 1),
         (asked().edit("a.py").agent(f"{CHOICE} \ud83d"), 1),
         (asked().call("read", "a.py").agent(ROOT_CAUSE), 1),
         (asked().edit("src/a.py").agent(HASHED), 1),
-        (asked().edit("docs/a.md").agent(HASHED), 0),
         (asked().agent(MUTEX).edit("a.go").agent("Done."), 1),
-        (asked().agent(MUTEX).call("read", "a.go").agent("Done."), 0),
-        (asked().agent(MUTEX).call("edit", "a.go", output="refused", failed=True).agent("Understood."), 0),
         (asked().agent(MUTEX).edit("a.go"), 1),
         (asked().agent(MUTEX).call("read", "a.go"), 0),
-        (asked(COMPLAINT).agent(DECIDED).call("read", "a.go").user(INTERRUPTED), 0),
-        (asked(COMPLAINT).agent(DECIDED).call("read", "a.go").agent("Done."), 0),
         (asked().agent(MUTEX).call("read", "a.go").user(INTERRUPTED), 0),
-        (asked(), 0),
+        (asked().agent(MUTEX).call("edit", "a.go", output="refused", failed=True).agent("Understood."), 0),
         (asked(COMPLAINT).agent(UNMARKED).edit("src/a.py").agent("Done."), 1),
         (asked(COMPLAINT).agent(UNMARKED).call("read", "a.py").agent("Done."), 0),
         (asked(COMPLAINT).agent(UNMARKED).edit("tests/test_a.py").agent("Done."), 0),
         (asked("Add a flag.").agent(UNMARKED).edit("src/a.py").agent("Done."), 0),
-        (
-            asked(COMPLAINT)
-            .edit("src/a.py")
-            .run("pytest", "1 failed", failed=True)
-            .agent(UNMARKED)
-            .edit("src/a.py"),
-            0,
-        ),
-        (asked().agent(VERSIONED).edit("src/a.py").agent("Done."), 1),
-        (asked().agent(VERSIONED).call("read", "a.py").agent("Done."), 0),
         (asked().edit("src/a.py").run("./bench", "9 ms").agent(DROPPED).edit("src/a.py").agent("Done."), 1),
         (asked().agent(DROPPED).edit("src/a.py").agent("Done."), 0),
-        (
-            asked("Add a route.")
-            .agent("The store isn't exposed yet, so I'll add a getter.")
-            .edit("src/a.py")
-            .agent("Done."),
-            0,
-        ),
-        (asked().edit("src/a.py").run("./bench", "9 ms").agent(REMOVED), 1),
-        (asked().edit("src/a.py").run("./bench", "9 ms").agent(REMOVED[:27]), 0),
-        (asked().edit("src/a.py").agent(LAZY), 1),
-        (
-            asked()
-            .edit("src/a.py")
-            .agent("- Panels are now built by `Lazy`, which only reads their titles."),
-            0,
-        ),
         (asked().edit("src/a.py").agent("- The frame uses `b.svg` instead of the old `a.svg`."), 0),
-        (
-            asked("Log lines should carry UTC instead of local time.")
-            .edit("src/a.py")
-            .agent("- Log lines carry `UTC` instead of local time."),
-            0,
-        ),
-        (
-            asked("Why does the client hang?")
-            .agent(f"Found it. {HANDED_OUT}")
-            .edit("src/a.py")
-            .agent("Done."),
-            1,
-        ),
-        (
-            asked("Why does the client hang?")
-            .agent(f"Found the reason.\n\n{HANDED_OUT}")
-            .edit("src/a.py")
-            .agent("Done."),
-            1,
-        ),
-        (
-            asked("Why does the client hang?")
-            .agent(f"{HANDED_OUT} That's the bug.")
-            .edit("src/a.py")
-            .agent("Done."),
-            1,
-        ),
+        (asked(COMPLAINT).agent(f"Found the reason. {HANDED_OUT}").edit("src/a.py").agent("Done."), 1),
         (asked("Add the holidays.").agent(f"Found it. {HANDED_OUT}").edit("src/a.py").agent("Done."), 0),
     ],
 )
@@ -262,7 +183,6 @@ def test_decision_needs_the_events_around_it(transcript: Transcript, findings: i
     ("transcript", "outcome"),
     [
         (asked().edit("a.py").run("pytest").edit("b.py").agent(CHOICE), ""),
-        (asked().edit("a.py").agent(CHOICE).user("Test it.").run("pytest", "12 passed").agent("Ok."), "success"),
         (asked().edit("src/a.py").run("./bench").agent(DROPPED).edit("src/a.py").agent("Done."), "failure"),
         (
             asked().edit("a.py").run("git commit -am x").agent(CHOICE).user("Undo it.")

@@ -6,10 +6,8 @@ from collections.abc import Callable
 
 import pytest
 from foveal.daemon.transcripts.outcomes import (
-    TakenBack,
     changes_files,
     check_of,
-    commits,
     files_of,
     is_among,
     is_check,
@@ -34,10 +32,9 @@ from foveal.daemon.transcripts.outcomes import (
         (
             changes_files,
             ["sed -i s/a/b/ x.py", "echo a > x.txt", "cat >> a.py <<EOF\nx\nEOF", "git apply p.diff",
-             "npm install left-pad", "mv a b", "python - <<E\nopen('a','w').write('x')\nE"],
+             "npm install left-pad", "mv a b"],
             ["ls > /dev/null 2>&1", "grep -n a b.py", "npm ci", "awk '$1 > 3' x", "a | head"],
         ),
-        (commits, ["git add . && git commit -m x"], ["git log"]),
     ],
 )  # fmt: skip
 def test_commands_are_told_apart(judge: Callable[[str], bool], yes: list[str], no: list[str]) -> None:
@@ -47,25 +44,25 @@ def test_commands_are_told_apart(judge: Callable[[str], bool], yes: list[str], n
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
-        ("git checkout -- a.py b.py", TakenBack(("a.py", "b.py"))),
-        ("git -C x checkout HEAD~1 -- a.py", TakenBack(("a.py",))),
-        ("git restore a.py && ls", TakenBack(("a.py",))),
+        ("git checkout -- a.py b.py", ("a.py", "b.py")),
+        ("git -C x checkout HEAD~1 -- a.py", ("a.py",)),
+        ("git restore a.py && ls", ("a.py",)),
         ("git restore --staged a.py", None),
-        ("git restore .", TakenBack()),
-        ("git checkout .", TakenBack()),
+        ("git restore .", ()),
+        ("git checkout .", ()),
         ("git checkout main", None),
-        ("git checkout src/a.py && ls", TakenBack(("src/a.py",))),
+        ("git checkout src/a.py && ls", ("src/a.py",)),
         ("git checkout release/1.2", None),
-        ("git reset --hard", TakenBack()),
-        ("git reset --hard HEAD~1", TakenBack(commits=True)),
+        ("git reset --hard", ()),
+        ("git reset --hard HEAD~1", ()),
         ("git reset --soft HEAD~1", None),
-        ("git revert abc1234", TakenBack(commits=True)),
-        ("git stash", TakenBack()),
+        ("git revert abc1234", ()),
+        ("git stash", ()),
         ("git stash pop", None),
         ("git log --grep 'git revert'", None),
     ],
 )
-def test_undo_commands(command: str, expected: TakenBack | None) -> None:
+def test_undo_commands(command: str, expected: tuple[str, ...] | None) -> None:
     assert taken_back(command) == expected
 
 

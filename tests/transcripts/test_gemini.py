@@ -31,8 +31,7 @@ read = partial(read_records, GeminiReader, HEAD)
 
 def test_each_message_counts_once() -> None:
     hooked = "<hook_context>&lt;foveal-context&gt;I chose x&lt;/foveal-context&gt;</hook_context>\n\nFix it"
-    thoughts = [{"subject": "Search", "description": "Where is it?", "timestamp": AT}]
-    grown = message("gemini", "Looking.", "m2", thoughts=thoughts, toolCalls=[call("glob")])
+    grown = message("gemini", "Looking.", "m2", toolCalls=[call("glob")])
     entries = read(
         {"$set": {"messages": [message("user", [{"text": "<session_context>\nThis is the Gemini CLI."}])]}},
         message("user", [{"text": "<session_context>\nThis is the Gemini CLI."}]),
@@ -47,8 +46,7 @@ def test_each_message_counts_once() -> None:
     assert said_in(entries) == [
         ("user", "Fix it"),
         ("agent", "Looking."),
-        ("thinking", "Where is it?"),
-        ("call", "glob"),
+        ("call", "other"),
         ("result", "ok"),
     ]
     assert {(entry.session_id, entry.agent_id, entry.at) for entry in entries} == {("s1", "", AT)}

@@ -114,9 +114,9 @@ def test_injections_in_transcripts_are_ignored(tmp_path: Path) -> None:
         ("user", "Fix it"),
         ("call", "foveal context a.py"),
         ("result", ""),
-        ("call", "Read"),
+        ("call", "read"),
         ("result", "1 x\n"),
-        ("call", "Look"),
+        ("call", "agent"),
         ("agent", "Fixed."),
     ]
     shell = json.dumps({"command": ["bash", "-lc", "foveal context"]})

@@ -46,7 +46,7 @@ def test_records_become_entries(tmp_path: Path) -> None:
     ]
     assert (entries[0].at, entries[0].session_id, entries[0].agent_id) == (AT, "s1", "a1")
     call, result = entries[2], entries[3]
-    assert (call.tool, call.name, call.paths, call.call_id) == ("run", "bash", ("a.py",), result.call_id)
+    assert (call.tool, call.paths, call.call_id) == ("run", ("a.py",), result.call_id)
     assert result.failed
     assert (entries[4].tool, entries[4].paths, entries[5].failed) == ("read", ("b.py",), False)
 

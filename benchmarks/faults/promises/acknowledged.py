@@ -1,4 +1,4 @@
-"""Promise 1: what was acknowledged is durable. Daemons are killed, and their disks lose power."""
+"""Promise 1: what was acknowledged is durable, also if the power fails."""
 
 from __future__ import annotations
 
@@ -7,52 +7,17 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
-from ..acknowledging import (
-    Expected,
-    History,
-    Writer,
-    read_values,
-    run_writers,
-    write_servers,
-)
+from ..acknowledging import History, Writer, read_values, write_servers
 from ..home import DEADLINE_S, Home, home, wait_until
 from ..power_cut import Disk, Loss
 from ..promise import Ground, Promise, Test, Trial
 from ..recording import calls_in, strace_command
 
-KILL = "kill -9 while four clients write"
 CUT = "power cut: recorded system calls replayed"
 WRITERS = 4
-KILL_MAX_MS = 600
-"""A writer has some 20 to 200 requests answered in this time."""
-
-
-def kill_writing(ground: Ground) -> Iterator[Trial]:
-    """Kill a daemon while several clients write, again and again; the next one must know it."""
-    chance = random.Random(ground.seed)
-    names = [f"writer-{number}" for number in range(WRITERS)]
-    expected = Expected()
-    with home(ground.folder) as user:
-        write_servers(user.project, names, 0)
-        writers = [Writer(user, name, names, expected, chance.randrange(1 << 30)) for name in names]
-        for number in range(ground.count):
-            wait_ms = chance.randrange(KILL_MAX_MS)
-            user.call("OpenProject", path=str(user.project))
-            before = expected.acknowledged.total()
-            problems = run_writers(user, writers, partial(_kill_after, user, wait_ms))
-            count = expected.acknowledged.total() - before
-            lost = [*problems, *expected.wrong(read_values(user, names))]
-            yield Trial(f"kill {number} after {wait_ms} ms and {count} answers", "; ".join(lost))
-
-
-def _kill_after(user: Home, milliseconds: int) -> None:
-    time.sleep(milliseconds / 1000)
-    user.kill()
 
 
 def cut_power(ground: Ground) -> Iterator[Trial]:
@@ -116,12 +81,5 @@ def _broken_databases(user: Home) -> list[str]:
 PROMISE = Promise(
     1,
     "What was acknowledged is durable",
-    (
-        Test(KILL, kill_writing, 200),
-        Test(
-            CUT,
-            cut_power,
-            2000,
-        ),
-    ),
+    (Test(CUT, cut_power, 2000),),
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Iterator
 
 import psutil
@@ -16,7 +15,6 @@ from ..misbehaving import KINDS, misbehaving
 from ..promise import Ground, Promise, Test, Trial
 
 BESIDE = "others answered beside a client that misbehaves"
-DESCRIPTORS = "more connections than there are descriptors for"
 
 CALLS = 100
 FILES = {**PROJECT, "large.txt": "".join(f"line {n} of a log\n" for n in range(30_000))}
@@ -27,9 +25,6 @@ AT_REST_BYTES = 250 << 20
 """What a daemon takes with a small project, generously, with what its allocator keeps back."""
 MEMORY_BYTES = AT_REST_BYTES + 2 * LIMITS.partial_bytes + 2 * LIMITS.working_bytes + LIMITS.unread_bytes
 """A request is held as bytes and as text, a frame that grows is copied once."""
-
-DESCRIPTORS_MAX = 400
-"""The limit of that daemon: less than a client has connections."""
 
 
 def answer_others(ground: Ground) -> Iterator[Trial]:
@@ -61,43 +56,8 @@ def _ask_beside(user: Home, path: str) -> tuple[str, int]:
     return "", most
 
 
-def take_all_descriptors(ground: Ground) -> Iterator[Trial]:
-    """Open so many connections that a daemon with few descriptors could open no file: it still does."""
-    shell = f"ulimit -n {DESCRIPTORS_MAX}; exec {sys.executable} -m foveal up --foreground"
-    with home(ground.folder / "h") as user:
-        user.command = ["sh", "-c", shell]
-        user.open_ready()
-        path = paths.find_socket(None, user.environ).path
-        process = psutil.Process(user.pid)
-        with Client.connect(path) as other:
-            for number in range(ground.count):
-                with misbehaving("1,000 connections", path, str(user.project)):
-                    lost = _use(other, user.project.as_posix(), number)
-                    used = process.num_fds()
-                if used > DESCRIPTORS_MAX - 64:
-                    lost = lost or f"{used} of {DESCRIPTORS_MAX} descriptors were in use"
-                yield Trial(f"a thousand connections, time {number}", lost)
-
-
-def _use(other: Client, root: str, number: int) -> str:
-    """Do what opens files, over a connection that was there before the others."""
-    try:
-        focus = {"cwd": root, "focus_paths": ["shop/sessions.py"], "prompt": f"question {number}"}
-        if "class Session" not in other.call("GetContext", focus, 20)["context"]:
-            return "the context lacks its focus"
-        decision = {"decision": f"decision {number}", "agent_id": "a", "session_id": "s"}
-        if other.call("GraftExperience", {"cwd": root, "experience": decision}, 20)["grafted"] != 1:
-            return "the experience was not stored"
-    except Exception as error:  # noqa: BLE001 - it is what this is about
-        return f"another client got {error!r}"
-    return ""
-
-
 PROMISE = Promise(
     4,
     "One bad client harms no other",
-    (
-        Test(BESIDE, answer_others, 5 * len(KINDS), len(KINDS)),
-        Test(DESCRIPTORS, take_all_descriptors, 20, 3),
-    ),
+    (Test(BESIDE, answer_others, 5 * len(KINDS), len(KINDS)),),
 )

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import random
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 
 import psutil
-from foveal.ipc import paths
 
-from ..generations import Generations
-from ..home import DEADLINE_S, NO_EMBEDDING, PROJECT, Home, home, wait_until
+from ..home import DEADLINE_S, Home, home
 from ..promise import Ground, Promise, Test, Trial
-from .workers import ask_faces
 
 AT_ONCE = "50 clients start at once"
-LEFT = "kill -9 of the daemon with all its processes at work"
 
 ROUND = 50
-END_S = 10.0
-KILL_MAX_S = 0.5
-FEW = 3
-"""Kills in so few there is no embedder, which takes a second of each start."""
 
 START = """
 import os
@@ -80,45 +70,8 @@ def _daemons(user: Home) -> list[int]:
     return found
 
 
-def kill_leaving(ground: Ground) -> Iterator[Trial]:
-    """Kill a daemon while its processes work: none may live on, and the next start clears what it left."""
-    chance = random.Random(ground.seed)
-    config = "" if ground.count > FEW else NO_EMBEDDING
-    with home(ground.folder, config=config, files=PROJECT) as user:
-        project = Generations(user.project, 60)
-        for number in range(ground.count):
-            project.write()
-            user.call("OpenProject", path=str(user.project))
-            ask_faces(user)
-            seconds = chance.random() * KILL_MAX_S
-            time.sleep(seconds)
-            process = psutil.Process(user.pid)
-            family = process.children(recursive=True)
-            user.kill()
-            left = psutil.wait_procs(family, END_S)[1]
-            lost = f"{[one.cmdline() for one in left]} outlived it" if left else ""
-            user.open_ready()
-            wait_until(lambda: not _left(user))  # the processes that clear it start behind
-            yield Trial(f"{number}: after {seconds:.3f} s, {len(family)} processes", lost or _left(user))
-
-
-def _left(user: Home) -> str:
-    """Say what lies in the state folder that belongs to nobody now."""
-    names = [path for path in user.state.rglob("*") if path.name.endswith(".tmp")]
-    names += [path for path in user.state.glob("projects/*/cookies/*") if f"{user.pid}-" in path.name]
-    if len(_daemons(user)) != 1:
-        return f"the daemons {_daemons(user)} run"
-    info = paths.read_daemon_info(str(user.state))
-    if info is None or info.pid not in _daemons(user):
-        return "daemon.json names another process"
-    return f"left over: {', '.join(map(str, names))}" if names else ""
-
-
 PROMISE = Promise(
     11,
     "One daemon comes up, and leaves nothing that outlives it, blocks the next or grows",
-    (
-        Test(AT_ONCE, start_at_once, 250, ROUND),
-        Test(LEFT, kill_leaving, 50, 3),
-    ),
+    (Test(AT_ONCE, start_at_once, 250, ROUND),),
 )

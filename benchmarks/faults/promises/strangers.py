@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import random
-import stat
 import subprocess
 import sys
-import threading
-import time
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +21,6 @@ from ..home import Home, home
 from ..promise import Ground, NotHere, Promise, Test, Trial
 
 USERS = "another user connects and reads"
-MODES = "modes of what is made, looked at while it is made"
 ESCAPES = "paths that lead out of the project"
 
 UIDS = (65534, 1, 12345)
@@ -78,52 +73,6 @@ def _try_as(uid: int, user: Home, sock: str) -> str:
 
 def _may_read(path: str) -> bool:
     return bool(os.lstat(path).st_mode & 0o077)
-
-
-def look_at_modes(ground: Ground) -> Iterator[Trial]:
-    """Start daemons with umask 0 and look at all files while they are made: none is ever open to others."""
-    looked = 0
-    for number in itertools.count():
-        with home(ground.folder / str(number)) as user:
-            user.command = ["sh", "-c", f"umask 0; exec {sys.executable} -m foveal up --foreground"]
-            found: dict[str, str] = {}
-            ended = threading.Event()
-            below = (str(user.state), str(user.folder / "run"))
-            watcher = threading.Thread(target=_watch_modes, args=(below, found, ended))
-            watcher.start()
-            try:
-                user.open_ready()
-                root = str(user.project)
-                user.call("GetContext", cwd=root, focus_paths=["shop/auth.py"], session_id="s")
-                given = {"decision": "d", "agent_id": "a", "session_id": "s"}
-                user.call("GraftExperience", cwd=root, experience=given)
-                user.call("CreateSession", cwd=root)
-                user.call("OpenDashboard")
-                user.end()
-            finally:
-                ended.set()
-                watcher.join()
-        for path, open_to in found.items():
-            looked += 1
-            yield Trial(f"{path} of daemon {number}", open_to)
-            if looked == ground.count:
-                return
-
-
-def _watch_modes(folders: Sequence[str], found: dict[str, str], ended: threading.Event) -> None:
-    """Look at everything below, again and again; note each path once, with what was ever wrong with it."""
-    while not ended.is_set():
-        for folder in folders:
-            for base, below, files in os.walk(folder):
-                for path in (os.path.join(base, name) for name in (*below, *files)):
-                    try:
-                        status = os.lstat(path)
-                    except OSError:
-                        continue
-                    wrong = status.st_mode & 0o077 and not stat.S_ISLNK(status.st_mode)
-                    said = f"mode {stat.S_IMODE(status.st_mode):o}" if wrong else ""
-                    found[path] = found.get(path, "") or said
-        time.sleep(0.001)
 
 
 def lead_out(ground: Ground) -> Iterator[Trial]:
@@ -221,7 +170,6 @@ PROMISE = Promise(
     "Only this user gets in, and no secret comes out",
     (
         Test(USERS, meet_strangers, 90, 9),
-        Test(MODES, look_at_modes, 1_000, 60),
         Test(ESCAPES, lead_out, 5_000, 100),
     ),
 )

@@ -5,15 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import random
-import resource
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import psutil
 from foveal.ipc.errors import DaemonUnavailable, RpcError
 
 from .. import jumping_clock
@@ -22,7 +19,6 @@ from ..promise import Ground, NotHere, Promise, Test, Trial
 
 FULL = "the disk is full for a while"
 READ_ONLY = "the state folder is read-only for a while"
-DESCRIPTORS = "descriptors run out"
 CLOCK = "the clock jumps"
 
 CONFIG = "[embedding]\nenabled = false\n[scan]\npoll_interval_ms = 200\nsweep_interval_s = 2\n"
@@ -183,45 +179,6 @@ def _start_refused(user: Home, begin: Callable[[], None], end: Callable[[], None
     return lost
 
 
-def take_descriptors(ground: Ground) -> Iterator[Trial]:
-    """Lower the daemon's own limit of descriptors to a few more than it has, ask, and raise it again.
-
-    An answer may fail then, with words; the daemon goes on.
-    """
-    chance = random.Random(ground.seed)
-    with home(ground.folder / "h", config=CONFIG) as user:
-        user.open_ready()
-        life = Life(user)
-        for _ in range(ground.count):
-            process = psutil.Process(user.pid)
-            former = resource.prlimit(user.pid, resource.RLIMIT_NOFILE)
-            left = chance.randrange(0, 12)
-            with user.client() as client:
-                client.call(
-                    "Status", {}, 20
-                )  # its connection is accepted, not only in the queue of the socket
-                resource.prlimit(user.pid, resource.RLIMIT_NOFILE, (process.num_fds() + left, former[1]))
-                try:
-                    lost = _told_over(client, "descriptors", str(user.project), life)
-                finally:
-                    resource.prlimit(user.pid, resource.RLIMIT_NOFILE, former)
-            if not wait_until(life.works_again, RECOVERY_S, 0.1):
-                lost = lost or f"it didn't recover: {life.told()}"
-            yield Trial(f"{left} descriptors left", lost or life.ask() or life.knows_edits() or life.lost())
-
-
-def _told_over(client: Any, word: str, root: str, life: Life) -> str:
-    life.number += 1
-    for focus in ("shop/sessions.py", "shop/auth.py"):
-        try:
-            client.call("GetContext", {"cwd": root, "focus_paths": [focus], "prompt": f"q {life.number}"}, 20)
-        except RpcError as error:
-            if "failed in the daemon" in str(error):
-                return f"an answer failed with no words for a person: {error}"
-    told = " ".join(client.call("Status", {}, 20)["degraded"])
-    return "" if word in told else f"Status doesn't say so: {told!r}"
-
-
 def jump(ground: Ground) -> Iterator[Trial]:
     """Let the clock jump by seconds to decades, there and back: answers come, and nothing is lost.
 
@@ -294,7 +251,6 @@ PROMISE = Promise(
     (
         Test(FULL, fill_disk, 60, 5),
         Test(READ_ONLY, make_read_only, 60, 5),
-        Test(DESCRIPTORS, take_descriptors, 200),
         Test(CLOCK, jump, 200),
     ),
 )

@@ -8,21 +8,18 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import psutil
 from foveal.ipc import paths
 from foveal.ipc.errors import RpcError
 
-from ..faulty_daemon import COMMAND
 from ..home import DEADLINE_S, NO_EMBEDDING, Home, home, wait_until
 from ..promise import Ground, Promise, Test, Trial
 
 KILLED = "kill -9 of indexer, embedder, miner and faces"
-ABANDONED = "the daemon is killed while its indexer hangs"
 
 MODULES = {
     "indexer": "foveal.daemon.index.worker",
@@ -136,50 +133,8 @@ def _workers(user: Home, kind: str) -> list[psutil.Process]:
     return found
 
 
-def _wrong_of(project: dict[str, Any], deadly: str, others: int) -> str:
-    said = " ".join(project["degraded"])
-    if project["skipped"].get("quarantined") != 1 or deadly not in said:
-        return f"it isn't told that {deadly} is left alone: {project['skipped']}, {said}"
-    if project["symbols"] != others or project["files_pending"]:
-        return f"{project['symbols']} of {others} definitions are known"
-    return ""
-
-
-def abandon_hanging(ground: Ground) -> Iterator[Trial]:
-    """Kill a daemon whose indexer hangs without a thread that could notice; no process may be left."""
-    for number in range(ground.count):
-        with _faulty(ground.folder / str(number), {"hangs.py": "x = 1\n", "fine.py": "y = 2\n"}) as user:
-            user.call("OpenProject", path=str(user.project))
-            process = psutil.Process(user.pid)
-            if not wait_until(partial(_hangs, user), pause=0.005):
-                yield Trial(f"{number}", "it doesn't hang")
-                continue
-            family = process.children(recursive=True)
-            user.kill()
-            left = psutil.wait_procs(family, DEADLINE_S / 2)[1]
-            lost = f"{[one.cmdline() for one in left]} outlived the daemon" if left else ""
-            project = user.open_ready()
-            yield Trial(f"{number}", lost or _wrong_of(project, "hangs.py", 1))
-
-
-def _hangs(user: Home) -> bool:
-    """Whether the indexer says that it is at the file that holds it up."""
-    return any(b"hangs.py" in path.read_bytes() for path in user.state.glob("projects/*/at_work"))
-
-
-@contextmanager
-def _faulty(folder: Path, files: dict[str, str]) -> Iterator[Home]:
-    """Give a user whose daemon has an indexer with deadly files."""
-    with home(folder, files=files) as user:
-        user.command = COMMAND
-        yield user
-
-
 PROMISE = Promise(
     6,
     "A worker that dies is started again, a file that ends it twice is left alone",
-    (
-        Test(KILLED, kill_workers, 120, 8),
-        Test(ABANDONED, abandon_hanging, 10, 1),
-    ),
+    (Test(KILLED, kill_workers, 120, 8),),
 )
