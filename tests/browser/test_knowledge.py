@@ -66,17 +66,6 @@ def test_a_rule_is_created_in_three_clicks_and_undone(site: Site, page: Page, ro
     expect(row).to_have_count(0)
 
 
-def test_a_new_rule_replaces_no_other(site: Site, page: Page, root: Path) -> None:
-    page.goto(f"{site.address}/knowledge?project={root}")
-    page.get_by_role("button", name="New rule").click()
-    dialog = page.get_by_role("dialog")
-    dialog.get_by_label("Text").fill("Something else.")
-    dialog.get_by_role("textbox", name="Name").fill("api errors")
-    dialog.get_by_role("button", name="Create").click()
-    expect(dialog.get_by_role("status")).to_contain_text("There is a rule named api errors already")
-    assert items(site, root)["api errors"]["text"] == "Text of api errors."
-
-
 def test_a_rule_is_pinned_in_two_clicks_into_all_sessions_or_one(site: Site, page: Page, root: Path) -> None:
     page.goto(f"{site.address}/knowledge?project={root}")
     with at_most(2, page):

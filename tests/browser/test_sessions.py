@@ -101,21 +101,6 @@ def test_undo_leaves_what_others_did_meanwhile(site: Site, page: Page) -> None:
     assert kept(site)["ports"] == ["9090", "8080", "6000"]
 
 
-def test_saving_a_name_leaves_what_an_agent_wrote_meanwhile(site: Site, page: Page) -> None:
-    site.daemon.call("UpdateSession", session_id=SESSION, name="Payment bug", current_intent="before")
-    page.goto(f"{site.address}/sessions/{SESSION}?tab=context")
-    page.locator("#about > summary").click()
-    page.locator("#about [name=name]").fill("Payment bug 2")
-    site.daemon.call("UpdateSession", session_id=SESSION, current_intent="what the agent does")
-    expect(page.locator("#about [name=current_intent]")).to_have_value("what the agent does")
-    expect(page.locator("#about [name=name]")).to_have_value("Payment bug 2")
-    page.locator("#about").get_by_role("button", name="Save").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Payment bug 2")
-    session = site.daemon.call("GetSession", session_id=SESSION)
-    assert session["current_intent"] == "what the agent does"
-    site.daemon.call("UpdateSession", session_id=SESSION, name="Payment bug", current_intent="")
-
-
 def test_an_item_is_completed_added_and_removed(site: Site, page: Page) -> None:
     page.goto(f"{site.address}/sessions/{SESSION}?tab=items")
     box = page.get_by_placeholder("Add a rule")
@@ -133,9 +118,3 @@ def test_an_item_is_completed_added_and_removed(site: Site, page: Page) -> None:
     page.locator(".message", has_text="Removed").get_by_role("button", name="Undo").click()
     expect(row.get_by_role("button", name="Remove commits")).to_be_visible()
     site.daemon.call("RemoveSessionItem", session_id=SESSION, type="rule", name="commits")
-
-
-def test_a_turn_appears_in_an_open_timeline(site: Site, page: Page, root: Path) -> None:
-    page.goto(f"{site.address}/sessions/{SESSION}")
-    site.daemon.call("GetContext", cwd=str(root), session_id=SESSION, prompt="it came by itself")
-    expect(page.locator(".story .prompt").first).to_contain_text("it came by itself")

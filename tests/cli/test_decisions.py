@@ -75,23 +75,6 @@ def test_a_decision_is_deleted_and_comes_back(foveal: CommandLine) -> None:
     assert decided(foveal) == ["use WAL"]
 
 
-def test_what_can_not_be_changed(foveal: CommandLine) -> None:
-    first = decide(foveal, "use WAL")
-
-    def check(arguments: list[str], code: int, expected: str) -> None:
-        assert expected in foveal.fails("decisions", *arguments, code=code)
-
-    for command in ("show", "delete", "restore"):
-        check([command, "x_none"], 1, "there is no decision 'x_none' in this project")
-        check([command, "x_none"], 1, "hint: foveal decisions")
-    check(["edit", first], 2, "no change was given")
-    check(["mark", first], 2, "no change was given")
-    check(["mark", first, "--error", "e"], 2, "--outcome failure")
-    check(["edit", first, "--file", "a", "--no-files"], 2, "exclude each other")
-    check(["edit", first, "--decision", " "], 1, "decision is empty")
-    check(["prune"], 2, "say which decisions to prune")
-
-
 def test_pruning_shows_first_and_asks(foveal: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     for text in ("one", "two", "three"):
         decide(foveal, text, "--outcome", "success", "--file", "gone.py", "--allow-missing")

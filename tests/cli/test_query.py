@@ -122,11 +122,7 @@ def test_a_project_seen_for_the_first_time_is_read_before(foveal: CommandLine, t
             "relation is answered by the structure, not by the route semantic",
         ),
         (("x", "--since", "yesterday"), 2, "invalid value for '--since': yesterday is no time: write "),
-        (("x", "--since", "999999w"), 2, "invalid value for '--since': 999999w is no time"),
         (("x", "--limit", "0"), 2, "invalid value for '--limit': 0 is not in the range 1<=x<=1000"),
-        (("x", "--min-score", "2"), 2, "invalid value for '--min-score'"),
-        (("x", "--route", "astral"), 2, "invalid value for '--route'"),
-        (("x", "--scope", "none"), 1, "no scope 'none'"),
     ],
 )
 def test_errors(foveal: CommandLine, arguments: tuple[str, ...], code: int, error: str) -> None:
