@@ -39,7 +39,7 @@ OWNERS = {
     "tantivy": {"daemon/index/lexical_reader.py", "daemon/index/lexical_indexer.py"},
     "click": {"__main__.py", "cli/"},
     "msgpack": {"ipc/protocol.py"},
-    "msgspec": {"daemon/", "hooks/hosts/", "hooks/mcp_server/tool.py"},
+    "msgspec": {"daemon/", "hooks/hosts/", "hooks/http.py", "hooks/mcp_server/tool.py"},
     "rapidfuzz": {"daemon/graph/subjects.py"},
     "redis": {"daemon/embedding/redis_source.py"},
     "rich": {"cli/"},

@@ -77,7 +77,7 @@ def _make_embeddings(folder: Path) -> None:
     store.close()
 
 
-vectors.TAIL_VECTORS = 64  # so that few vectors make a file
+vectors.RECENT_VECTORS = 64  # so that few vectors make a file
 
 
 def _make_vectors(folder: Path) -> None:
@@ -85,7 +85,6 @@ def _make_vectors(folder: Path) -> None:
     chance = np.random.default_rng(2)
     index.add(range(1, 301), chance.standard_normal((300, DIM), dtype=np.float32))
     index.save()
-    index.close()
 
 
 MAKERS: Mapping[str, Callable[[Path], None]] = {
