@@ -71,16 +71,6 @@ def test_a_pause_holds_until_it_is_ended(daemon: DaemonProcess, project: Path) -
     assert output.splitlines()[2].startswith(f"embedded: {project} ")
 
 
-def test_wrong_usage(daemon: DaemonProcess, project: Path) -> None:
-    for arguments in (("--pause", "--resume"), ("--pause", ".")):
-        code, output, errors = run_program(daemon.environ, project, "embed", *arguments)
-        assert (code, output) == (2, "")
-        assert errors.startswith("error: --pause applies to all projects: it takes no PATH and no --resume\n")
-    code, output, errors = run_program(daemon.environ, project, "embed", "nowhere")
-    assert (code, output) == (1, "")
-    assert errors.startswith("error: ")
-
-
 def test_a_push_without_a_store_says_so_before_it_embeds(daemon: DaemonProcess, project: Path) -> None:
     code, output, errors = run_program(daemon.environ, project, "embed", "--push")
     assert (code, output) == (1, "")
