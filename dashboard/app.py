@@ -14,7 +14,7 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 
 from aiohttp import web
 
@@ -48,6 +48,7 @@ class WebProcess:
         self._idle_s = idle_s
         self._is_busy = is_busy
         self._last = 0.0
+        self._preparing = 0
         self._runners: list[web.AppRunner] = []
         self._stopping = asyncio.Event()
 
@@ -68,6 +69,15 @@ class WebProcess:
         if not self._stopping.is_set():
             self._note_activity()
             await web.SockSite(runner, listener.dup()).start()
+
+    @contextlib.contextmanager
+    def preparing(self) -> Iterator[None]:
+        """Count as busy while an application is made, which may take longer than the idle time."""
+        self._preparing += 1
+        try:
+            yield
+        finally:
+            self._preparing -= 1
 
     async def run(self) -> None:
         """Serve until `stop`, then let running requests end."""
@@ -107,7 +117,11 @@ class WebProcess:
         self.stop()
 
     def _idle_left_s(self) -> float:
-        if self._is_busy() or any(runner.server and runner.server.connections for runner in self._runners):
+        if (
+            self._preparing
+            or self._is_busy()
+            or any(runner.server and runner.server.connections for runner in self._runners)
+        ):
             return self._idle_s
         return self._last + self._idle_s - asyncio.get_running_loop().time()
 
@@ -135,7 +149,7 @@ async def _take(
     """Serve each listening socket that the daemon sends, and stop with the daemon."""
     async with contextlib.aclosing(lent_listeners(control)) as listeners:
         async for listener in listeners:
-            with listener:
+            with listener, faces.preparing():
                 is_own = listener.family == socket.AF_UNIX
                 served = application if is_own else await _site(daemon_socket, listener.getsockname()[1])
                 if served is not None:

@@ -117,7 +117,7 @@ def test_a_newer_database_is_no_damage(tmp_path: Path) -> None:
 
 def test_index_with_a_bad_row_or_key_is_repaired(tmp_path: Path) -> None:
     for statement in (
-        "INSERT INTO files VALUES (1, CAST(x'ff' AS TEXT), 1, 1, 1, 1, x'', '', '', 0, 0, 0, x'')",
+        "INSERT INTO files VALUES (1, CAST(x'ff' AS TEXT), 1, 1, 1, 1, x'', '', '', 0, 0, 0)",
         "UPDATE meta SET value = 'many' WHERE key = 'generation'",
     ):
         folder = tmp_path / "projects/p"
