@@ -39,7 +39,8 @@ def _serve() -> None:
 
     gc.disable()  # what is imported stays; `serve` enables it when clients come
     keep_temporary_files(os.environ)
-    from .daemon.app.server import UNABLE_TO_START, prepare, serve
+    from .daemon.app.records import UNABLE_TO_START
+    from .daemon.app.service import prepare, serve
 
     try:
         serve(prepare(None, os.environ, log_to_file=sys.stdout is None or not sys.stdout.isatty()))

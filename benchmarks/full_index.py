@@ -8,8 +8,7 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from foveal.daemon.index.chunks import embedded_text
-from foveal.daemon.index.store import Reader
+from foveal.daemon.index.service import Reader, embedded_text
 from foveal.ipc.client import Client
 
 from .bare_model import BareModel

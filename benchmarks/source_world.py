@@ -10,7 +10,8 @@ from foveal.daemon.languages.shared.language import language_of
 from foveal.daemon.languages.shared.link_rules import ModuleFiles
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.languages.shared.records import Import, ParsedFile
-from foveal.daemon.linking.linker import LinkedFile, link_file
+from foveal.daemon.linking.records import LinkedFile
+from foveal.daemon.linking.service import link_file
 
 
 class SourceWorld:

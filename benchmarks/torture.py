@@ -35,9 +35,8 @@ from typing import Any, NamedTuple
 
 from foveal.daemon.core.system import System
 from foveal.daemon.languages.shared.parse import parse_source
-from foveal.daemon.project.lister import left_out
-from foveal.daemon.project.roots import project_folder
-from foveal.daemon.project.rules import ScanSettings
+from foveal.daemon.project.records import ScanSettings
+from foveal.daemon.project.service import left_out, project_folder
 from foveal.ipc.client import Client
 from foveal.ipc.errors import RpcError
 

@@ -25,7 +25,7 @@ from .status import OTHER_VERSION
 from .text import clean, count, short_path
 
 if TYPE_CHECKING:
-    from ..daemon.app.state_check import Finding
+    from ..daemon.app.records import Finding
 
 TIMEOUT = click.Option(
     ["--timeout"],
@@ -157,7 +157,8 @@ def _run_here(settings: Settings) -> None:
 
     gc.disable()  # what is imported stays; `serve` enables it when clients come
     keep_temporary_files(os.environ)
-    from ..daemon.app.server import UNABLE_TO_START, prepare, serve
+    from ..daemon.app.records import UNABLE_TO_START
+    from ..daemon.app.service import prepare, serve
 
     try:
         serve(prepare(settings.socket, settings.environ, log_to_file=not terminal.is_terminal(sys.stdout)))
@@ -169,7 +170,7 @@ def _check_files(settings: Settings, *, repair: bool) -> Iterator[Check]:
     """Read all files of the state folder, and with `repair` move damaged ones out of the way."""
     from contextlib import ExitStack
 
-    from ..daemon.app.state_check import check_state_files
+    from ..daemon.app.service import check_state_files
     from ..daemon.core.errors import StateError
     from ..daemon.core.state_folder import StateLock
     from ..daemon.core.system import System
@@ -193,7 +194,7 @@ def _check_files(settings: Settings, *, repair: bool) -> Iterator[Check]:
 
 def _file_checks(state: str, finding: Finding, *, repair: bool) -> Iterator[Check]:
     """Yield the checks of one file, and with `repair` move it out of the way if it is damaged."""
-    from ..daemon.app.state_check import repair as quarantine
+    from ..daemon.app.service import repair as quarantine
     from ..daemon.core.system import System
 
     text = f"{finding.path} {finding.text}"

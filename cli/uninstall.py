@@ -214,7 +214,7 @@ def _known_roots(run: Run) -> list[str]:
         roots = [project["root"] for project in (*reply["projects"], *reply["closed"])]
     else:
         from ..daemon.core.system import System
-        from ..daemon.project.roots import known_roots
+        from ..daemon.project.service import known_roots
 
         roots = known_roots(state_folder(run.settings.environ), System())
     return [root for root in roots if os.path.isdir(root)]

@@ -9,9 +9,9 @@ from typing import Any
 
 from foveal.daemon.core.system import System
 from foveal.daemon.index.indexer import ProjectIndexer
-from foveal.daemon.index.messages import Event, OpenProject
+from foveal.daemon.index.records import Event, OpenProject
+from foveal.daemon.index.service import Reader
 from foveal.daemon.index.side_process import Opening, SideProcess
-from foveal.daemon.index.store import Reader
 
 from tests.indexer_cases import put
 

@@ -22,7 +22,8 @@ import psutil
 import pytest
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding.model import DEFAULT_MODEL_FOLDER, GRAPH_FILE
-from foveal.daemon.index.store import Reader, Store
+from foveal.daemon.index.service import Reader
+from foveal.daemon.index.store import Store
 from foveal.ipc import paths
 from foveal.ipc.client import Client, ensure_daemon
 from foveal.ipc.errors import RpcError

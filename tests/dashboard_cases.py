@@ -11,10 +11,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from foveal.daemon.access.dashboard import Dashboard
+from foveal.daemon.access.service import Dashboard
 from foveal.daemon.api.daemon import DashboardMethods
-from foveal.daemon.api.handlers import to_error
 from foveal.daemon.api.method import declarations, wire_map
+from foveal.daemon.api.service import to_error
 from foveal.daemon.config.settings import DashboardConfig
 from foveal.daemon.core.parameters import read_request
 from foveal.daemon.core.system import System

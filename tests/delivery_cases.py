@@ -16,31 +16,25 @@ from foveal.daemon.core.system import System
 from foveal.daemon.core.times import timestamp_of
 from foveal.daemon.core.work import Work
 from foveal.daemon.privacy.policy import Policy
-from foveal.daemon.rules.items import ItemKey
-from foveal.daemon.sessions.delivered_context import (
+from foveal.daemon.rules.records import ItemKey
+from foveal.daemon.sessions.records import (
     Access,
+    ConsideredItem,
     ContextFilter,
     ContextRow,
     ContextSummary,
     DeliveredContext,
     Delivery,
-    ShownPlace,
-    new_context_id,
-)
-from foveal.daemon.sessions.deliveries import Deliveries
-from foveal.daemon.sessions.delivery_tables import DeliveryLimits
-from foveal.daemon.sessions.request_record import (
-    ConsideredItem,
+    DeliveryLimits,
     ItemPart,
     RecordedSlice,
     RequestRecord,
     Sent,
     SentMessage,
+    ShownPlace,
     UsedItem,
-    conversation,
-    message_hash,
 )
-from foveal.daemon.sessions.timeline import Timeline
+from foveal.daemon.sessions.service import Deliveries, Timeline, conversation, message_hash, new_context_id
 from msgspec.structs import replace
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from foveal.daemon.core.system import System
-from foveal.daemon.memory.experience import Draft
-from foveal.daemon.memory.pool import Pool
-from foveal.daemon.memory.pool_filters import ExperienceListing
+from foveal.daemon.memory.records import Draft, ExperienceListing
+from foveal.daemon.memory.service import Pool
 from msgspec.structs import replace
 
 

@@ -6,9 +6,8 @@ import subprocess
 from pathlib import Path
 
 from foveal.daemon.core.system import System
-from foveal.daemon.project.rules import ScanSettings
-from foveal.daemon.project.scan import ScanChanges, Scanner
-from foveal.daemon.project.tree import FileRecord
+from foveal.daemon.project.records import FileRecord, ScanChanges, ScanSettings
+from foveal.daemon.project.service import Scanner
 
 Known = dict[str, FileRecord]
 

@@ -13,12 +13,13 @@ from foveal.daemon.index.chunk_table import pack_chunks
 from foveal.daemon.index.chunks import Chunk
 from foveal.daemon.index.fact_table import StoredFacts, pack_facts
 from foveal.daemon.index.indexer import ProjectIndexer
-from foveal.daemon.index.lexical_handle import LexicalHandle
-from foveal.daemon.index.messages import Event, OpenProject
-from foveal.daemon.index.store import FileContent, Reader, Store
+from foveal.daemon.index.records import Event, OpenProject
+from foveal.daemon.index.service import LexicalHandle, Reader
+from foveal.daemon.index.store import FileContent, Store
 from foveal.daemon.languages.shared.interface import interface_of
 from foveal.daemon.languages.shared.records import References, Symbol
-from foveal.daemon.project.tree import FileRecord, Tree
+from foveal.daemon.project.records import FileRecord
+from foveal.daemon.project.service import Tree
 
 from tests.conftest import DEADLINE_S, write_files
 

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from foveal.daemon.rules.server_config import McpServer
+from foveal.daemon.rules.service import McpServer
 
 SDK_SERVER = """
 from mcp.server import MCPServer

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from foveal.daemon.embedding.lazy_model import LazyModel
-from foveal.daemon.embedding.messages import DEFAULT_MODEL, Configure, VectorProgress
+from foveal.daemon.embedding.messages import DEFAULT_MODEL, Configure
+from foveal.daemon.embedding.records import VectorProgress
 from foveal.daemon.embedding.vector_updater import MODELS_FOLDER, EmbeddedProject, OpenShared, VectorUpdater
 from foveal.daemon.index.chunks import Chunk
 from foveal.daemon.index.store import Store

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from foveal.daemon.compression.compress import compress
+from foveal.daemon.compression.service import compress
 from foveal.daemon.context.excerpt import FileSource, shorten
 from foveal.daemon.context.focus import prompt_words
-from foveal.daemon.index.terms import query_terms
+from foveal.daemon.index.service import query_terms
 from foveal.daemon.languages.shared.language import fence_tag, language_of
 from foveal.daemon.languages.shared.parse import parse_source
 

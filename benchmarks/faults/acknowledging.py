@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from foveal.daemon.core.system import System
-from foveal.daemon.memory.pool import Pool
-from foveal.daemon.memory.pool_filters import ExperienceListing
-from foveal.daemon.rules.item_store import ItemStore
-from foveal.daemon.sessions.session_store import SessionStore
+from foveal.daemon.memory.records import ExperienceListing
+from foveal.daemon.memory.service import Pool
+from foveal.daemon.rules.service import ItemStore
+from foveal.daemon.sessions.service import SessionStore
 from foveal.ipc.client import Client
 
 from .home import DEADLINE_S, Home

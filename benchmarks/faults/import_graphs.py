@@ -16,7 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from foveal.daemon.linking.linker import LinkedFile, link_file
+from foveal.daemon.linking.records import LinkedFile
+from foveal.daemon.linking.service import link_file
 from msgspec import Struct, convert
 
 from ..source_world import SourceWorld

@@ -16,12 +16,12 @@ from foveal.daemon.core.errors import FovealError
 from foveal.daemon.core.system import System
 from foveal.daemon.index.indexer import ProjectIndexer
 from foveal.daemon.index.lexical_files import FOLDER
-from foveal.daemon.index.lexical_reader import LexicalReader
 from foveal.daemon.index.link_table import STATES
-from foveal.daemon.index.messages import Event, OpenProject, ProjectProgress, TreeDelta
-from foveal.daemon.index.store import Reader
-from foveal.daemon.project.tree import FileRecord, Tree
-from foveal.daemon.project.watcher import WatchBatch, Watcher, WatchSettings
+from foveal.daemon.index.records import Event, OpenProject, ProjectProgress, TreeDelta
+from foveal.daemon.index.service import LexicalReader, Reader
+from foveal.daemon.project.records import FileRecord, WatchBatch
+from foveal.daemon.project.service import Tree, Watcher
+from foveal.daemon.project.watcher import WatchSettings
 
 TICK_NS = 30_000_000
 """Times of files advance so far at a time: more than on any kernel, so that many changes fall into one."""

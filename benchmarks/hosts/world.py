@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from foveal.daemon.hooks.payloads import fields_in, formats_of
+from foveal.daemon.hooks.service import fields_in, formats_of
 from foveal.hooks.hosts.events import Event
 from foveal.ipc.client import Client, ensure_daemon
 from foveal.ipc.errors import DaemonUnavailable, RpcError

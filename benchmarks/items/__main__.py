@@ -11,9 +11,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from foveal.daemon.config.item_selection import parse_selection
-from foveal.daemon.rules.item_search import ItemMatches, ItemSearch
-from foveal.daemon.rules.items import Item, chunks, item_text
-from foveal.daemon.rules.selection import LEXICAL_WEIGHT, ItemScore, Profile, Profiles, resolve
+from foveal.daemon.rules.items import chunks
+from foveal.daemon.rules.records import Item, ItemMatches, ItemScore, Profiles
+from foveal.daemon.rules.selection import LEXICAL_WEIGHT, Profile
+from foveal.daemon.rules.service import ItemSearch, item_text, resolve
 from msgspec.structs import replace
 
 from ..statistics import Measure, table

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from foveal.daemon.rules.items import Item, ItemKey
+from foveal.daemon.rules.records import Item, ItemKey
 
 DATA = Path(__file__).parent / "data"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from foveal.daemon.rules.items import ItemKey
+from foveal.daemon.rules.records import ItemKey
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from foveal.daemon.config.settings import EmbeddingConfig
 from foveal.daemon.core.events import EventHub
 from foveal.daemon.core.system import System
 from foveal.daemon.core.work import Work
-from foveal.daemon.embedding.embedder_client import EmbedderClient
-from foveal.daemon.rules.item_search import ItemSearch
+from foveal.daemon.embedding.service import EmbedderClient
+from foveal.daemon.rules.service import ItemSearch
 
 PATIENT_S = 600.0
 """For what isn't timed, on a machine that is busy."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from foveal.daemon.languages.shared.language import language_of
-from foveal.daemon.project.text_kind import role_of
+from foveal.daemon.project.service import role_of
 
 from ..needed.projects import CodeBase
 

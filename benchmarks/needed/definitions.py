@@ -12,13 +12,10 @@ from math import exp, log, log1p, sqrt
 from pathlib import Path
 from typing import Final
 
-from foveal.daemon.index.chunk_table import ChunkPlace
-from foveal.daemon.index.lexical_handle import LexicalHandle
-from foveal.daemon.index.store import Reader
-from foveal.daemon.index.terms import document_terms, query_terms
+from foveal.daemon.index.records import ChunkPlace
+from foveal.daemon.index.service import LexicalHandle, Reader, document_terms, query_terms
 from foveal.daemon.languages.shared.records import Symbol
-from foveal.daemon.project.text_kind import role_of
-from foveal.daemon.project.tree import Tree
+from foveal.daemon.project.service import Tree, role_of
 from foveal.daemon.search.candidates import Candidates, RankedFile
 from foveal.daemon.search.filters import EVERYTHING
 from foveal.daemon.search.question import Question

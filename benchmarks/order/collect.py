@@ -21,10 +21,9 @@ from foveal.daemon.embedding.model import model_key
 from foveal.daemon.embedding.project_vectors import _LATER
 from foveal.daemon.embedding.unit_vectors import Halves, unit_halves
 from foveal.daemon.embedding.vectors import cosines
-from foveal.daemon.index.chunks import embedded_text
-from foveal.daemon.index.lexical_handle import LexicalHandle
-from foveal.daemon.index.store import FILE_NAME, Reader
-from foveal.daemon.project.tree import Tree
+from foveal.daemon.index.records import FILE_NAME
+from foveal.daemon.index.service import LexicalHandle, Reader, embedded_text
+from foveal.daemon.project.service import Tree
 from foveal.daemon.search.candidates import VECTOR_MAX, GatheredCandidates
 from foveal.daemon.search.filters import EVERYTHING
 from foveal.daemon.search.meaning_search import FIRST_MAX

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from foveal.daemon.index.store import Reader
-from foveal.daemon.project.tree import Tree
+from foveal.daemon.index.service import Reader
+from foveal.daemon.project.service import Tree
 from foveal.daemon.search.candidates import Candidates, GatheredCandidates
 from foveal.daemon.search.ranking import rank
 from foveal.daemon.search.router import candidates_of

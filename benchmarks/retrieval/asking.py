@@ -13,9 +13,8 @@ from foveal.daemon.embedding.messages import VectorHits
 from foveal.daemon.embedding.model import EmbeddingModel
 from foveal.daemon.embedding.project_vectors import ProjectVectors
 from foveal.daemon.embedding.unit_vectors import Floats
-from foveal.daemon.index.lexical_handle import LexicalHandle
-from foveal.daemon.index.store import Reader
-from foveal.daemon.project.tree import Tree
+from foveal.daemon.index.service import LexicalHandle, Reader
+from foveal.daemon.project.service import Tree
 from foveal.daemon.search.candidates import (
     VECTOR_MAX,
     GatheredCandidates,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from foveal.daemon.index.store import Reader
+from foveal.daemon.index.service import Reader
 
 from .judged import Project
 

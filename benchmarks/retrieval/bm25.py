@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 import bm25s  # type: ignore[import-untyped]  # has no annotations
-from foveal.daemon.index.store import Reader
+from foveal.daemon.index.service import Reader
 
 from .baselines import Ranked, files_of_chunks
 from .judged import Project

@@ -15,8 +15,8 @@ from foveal.daemon.embedding.messages import DEFAULT_MODEL
 from foveal.daemon.embedding.model import EmbeddingModel, load_model, model_key
 from foveal.daemon.embedding.project_vectors import ProjectVectors
 from foveal.daemon.embedding.unit_vectors import Floats
-from foveal.daemon.index.chunk_table import ChunkText
-from foveal.daemon.index.chunks import embedded_text
+from foveal.daemon.index.records import ChunkText
+from foveal.daemon.index.service import embedded_text
 
 BATCH = 64
 """Chunks between two commits, as many as the embedder takes."""

@@ -13,9 +13,9 @@ from pathlib import Path
 from foveal.daemon.config.settings import ScanConfig
 from foveal.daemon.core.system import System
 from foveal.daemon.index.indexer import ProjectIndexer
-from foveal.daemon.index.messages import OpenProject
 from foveal.daemon.index.project_index import CONTENT_VERSION
-from foveal.daemon.index.store import Reader
+from foveal.daemon.index.records import OpenProject
+from foveal.daemon.index.service import Reader
 from foveal.daemon.index.terms import VERSION as TERMS_VERSION
 
 VERSION = f"{CONTENT_VERSION}/{TERMS_VERSION}"

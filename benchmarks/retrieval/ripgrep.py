@@ -8,8 +8,8 @@ import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
-from foveal.daemon.index.store import Reader
-from foveal.daemon.index.terms import STOP_WORDS
+from foveal.daemon.index.records import STOP_WORDS
+from foveal.daemon.index.service import Reader
 
 from .baselines import DEPTH, BaselineMissing, Ranked
 from .judged import Project

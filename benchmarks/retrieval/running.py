@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from foveal.daemon.index.store import FILE_NAME
+from foveal.daemon.index.records import FILE_NAME
 
 from .asking import Asked, Clock
 from .baselines import Baseline, BaselineMissing

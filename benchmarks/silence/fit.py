@@ -13,16 +13,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from foveal.daemon.index.lexical_handle import LexicalHandle
-from foveal.daemon.index.store import Reader
-from foveal.daemon.project.tree import Tree
+from foveal.daemon.index.service import LexicalHandle, Reader
+from foveal.daemon.project.service import Tree
 from foveal.daemon.search import need
 from foveal.daemon.search.candidates import VECTOR_MAX
 from foveal.daemon.search.filters import EVERYTHING
-from foveal.daemon.search.need import is_small_talk
 from foveal.daemon.search.query import NEED_MIN
 from foveal.daemon.search.router import conclude, gather
-from foveal.daemon.transcripts.injections import asked
+from foveal.daemon.search.service import is_small_talk
+from foveal.daemon.transcripts.service import asked
 
 from ..retrieval.embedding import Embedder
 from ..retrieval.indexing import ensure_index

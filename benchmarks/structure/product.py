@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from foveal.daemon.index.link_table import STATES, Link
-from foveal.daemon.index.store import Reader
+from foveal.daemon.index.link_table import STATES
+from foveal.daemon.index.records import Link
+from foveal.daemon.index.service import Reader
 
 from .sites import Site, Target
 

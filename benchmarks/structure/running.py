@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import foveal.daemon
-from foveal.daemon.index.store import Reader
+from foveal.daemon.index.service import Reader
 
 from ..retrieval.corpora import Corpus, provide
 from ..retrieval.indexing import ensure_index

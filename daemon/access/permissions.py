@@ -17,12 +17,9 @@ from ..core.errors import FovealError, PermissionDenied
 from ..core.system import System
 from ..core.work import Work
 from ..privacy.policy import NO_TABLES, AgentTables, Policy, combined
-from ..rules.agent_items import AgentItems
-from ..rules.items import Item, ItemKey
-from ..sessions.scope import Scope
-from ..sessions.session import NOBODY, Session, SessionState
-from ..workspace.open_projects import OpenProjects
-from ..workspace.project import Project
+from ..rules.records import AgentItems, Item, ItemKey
+from ..sessions.records import NOBODY, Scope, Session, SessionState
+from ..workspace.service import OpenProjects, Project
 
 NAME_CHARACTERS_MAX = 1_000
 """Maximum characters of a name that are compared with globs; the rest is ignored."""

@@ -14,19 +14,16 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from ..access.permissions import owner_of, sees_all_of
-from ..context.caller import check_owner
-from ..context.requests import LONG_CHARACTERS, LONG_HISTORY, ContextRequest, Format, Freshness
-from ..context.scoping import ScopeSelector
+from ..access.service import owner_of, sees_all_of
+from ..context.records import LONG_CHARACTERS, LONG_HISTORY, ContextRequest, Format, Freshness, ScopeSelector
+from ..context.service import check_owner
 from ..core.errors import InvalidRequest
 from ..core.parameters import LIST_MAX, Texts
-from ..engine.engine import EngineMethods
+from ..engine.service import EngineMethods
 from ..privacy.policy import Policy
-from ..rules.items import ItemType
-from ..sessions.request_record import SentMessage
-from ..sessions.scope import Scope
-from ..sessions.session import Session
-from ..workspace.project import Project
+from ..rules.records import ItemType
+from ..sessions.records import Scope, SentMessage, Session
+from ..workspace.service import Project
 from .context_replies import ContextFields
 from .marks import Plain
 from .method import (

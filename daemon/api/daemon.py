@@ -15,14 +15,15 @@ from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
 
 from ...ipc.connection import Connection
 from ...ipc.version import __version__
-from ..access.dashboard import CODE_S, LOOPBACK, Admission, Dashboard
+from ..access.records import CODE_S, LOOPBACK, Admission
+from ..access.service import Dashboard
 from ..config.source import editor_template
 from ..core.errors import InvalidRequest, Unsupported
 from ..core.events import TOPICS, Sink
 from ..core.metric_history import Histogram, Metrics, MetricSamples, Period, Quantiles, Sample
 from ..core.parameters import Texts
 from ..core.system import resident_bytes
-from ..engine.engine import Engine
+from ..engine.service import Engine
 from .events import filtered
 from .marks import Plain, Text
 from .method import AgentRequest, DaemonRequest, MethodRequest, WireMap, method, reply_of

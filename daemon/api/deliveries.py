@@ -16,17 +16,24 @@ from msgspec import UNSET, Meta, Struct, UnsetType, convert, field
 from msgspec.structs import asdict
 
 from ...hooks.hosts.registry import host_named
-from ..access.permissions import Agent, require_all
-from ..context.delivered import past_context
-from ..context.misses import verdict_of
+from ..access.records import Agent
+from ..access.service import require_all
+from ..context.service import past_context, verdict_of
 from ..core.errors import FovealError, NotFound, StateError
 from ..core.parameters import NonEmpty
 from ..core.times import bound_in, iso_of
-from ..engine.engine import EngineMethods
-from ..project.roots import relative_path
-from ..sessions.delivered_context import Access, ContextFilter, ContextRow, StoredContext
-from ..sessions.session_events import StoredEntry, TimelineKind
-from ..sessions.usage_report import Grouping, UsageCounts
+from ..engine.service import EngineMethods
+from ..project.service import relative_path
+from ..sessions.records import (
+    Access,
+    ContextFilter,
+    ContextRow,
+    Grouping,
+    StoredContext,
+    StoredEntry,
+    TimelineKind,
+    UsageCounts,
+)
 from .context_replies import DeliveredContextReply, DeliveryFields
 from .marks import Count, Owner, Plain, Root, Said, Text
 from .method import AgentRequest, SessionRequest, WireMap, method, milliseconds_since, reply_of

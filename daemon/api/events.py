@@ -7,7 +7,8 @@ from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 
-from ..access.permissions import Agent, Permissions
+from ..access.records import Agent
+from ..access.service import Permissions
 from ..core.events import Sink, Topic
 from .marks import Count, Plain, Root, Said, Text, shape_of
 from .reply_filter import ReplyFilter

@@ -12,17 +12,17 @@ from collections.abc import Awaitable, Callable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..access.permissions import Agent, Permissions, View, owner_of, require_all
-from ..context.scopes import ScopeTable
+from ..access.records import Agent, View
+from ..access.service import Permissions, owner_of, require_all
+from ..context.service import ScopeTable
 from ..core.errors import FovealError, InvalidRequest, NotFound, PermissionDenied
 from ..privacy.policy import NO_POLICY
 from ..privacy.secret_gate import texts_in
 from ..privacy.secret_values import may_hold_secrets
-from ..project.roots import resolved
-from ..sessions.scope import Scope
+from ..project.service import resolved
+from ..sessions.records import NOBODY, Scope, SessionState
 from ..sessions.service import Sessions
-from ..sessions.session import NOBODY, SessionState
-from ..workspace.open_projects import OpenProjects
+from ..workspace.service import OpenProjects
 from . import method as methods
 from .marks import RecordOf
 from .method import (

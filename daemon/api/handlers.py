@@ -14,8 +14,8 @@ from ...ipc.connection import Connection
 from ...ipc.errors import RpcError
 from ...ipc.protocol import PROTOCOL_VERSION, PackedResult
 from ...ipc.version import __version__
-from ..access.dashboard import Dashboard
-from ..context.built import ContextReply
+from ..access.service import Dashboard
+from ..context.service import ContextReply
 from ..core.errors import (
     Busy,
     ChildDied,
@@ -33,7 +33,7 @@ from ..core.errors import (
 from ..core.parameters import read_request
 from ..core.storage import OperationalError
 from ..core.work import CLIENT
-from ..engine.engine import Engine
+from ..engine.service import Engine
 from .contexts import ContextMethods
 from .daemon import DaemonMethods, DashboardMethods
 from .deliveries import DeliveryMethods

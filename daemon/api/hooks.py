@@ -18,25 +18,33 @@ from msgspec.structs import replace
 from ...hooks.hosts.events import Event, Origin
 from ...hooks.hosts.hook_answer import NOTHING
 from ...hooks.hosts.registry import HOSTS, host_named
-from ..access.permissions import Agent, visible_sets
-from ..context.scoping import ScopeSelector
+from ..access.records import Agent
+from ..access.service import visible_sets
+from ..context.records import ScopeSelector
 from ..core.errors import FovealError, InvalidRequest, PermissionDenied
 from ..core.system import System
-from ..engine.engine import Engine
-from ..hooks.answer import INCOMPLETE_CHARACTERS, incomplete_line
-from ..hooks.grafts import HookGrafts
-from ..hooks.last_events import LastEvents
-from ..hooks.native_rules import folder_in, native_rules
-from ..hooks.payloads import RecentEvents, fields_in, formats_of, host_version
-from ..hooks.responder import Clock, HookContextRequest, OpenedSession, Responder
-from ..hooks.turn_readings import TurnReadings
-from ..project.roots import relative_path
-from ..rules.items import Item
-from ..sessions.session import Session, SessionState, is_id
-from ..sessions.session_events import MASKED_CHARACTERS
-from ..sessions.timeline import SessionEvent
-from ..transcripts.injections import asked
-from ..workspace.project import Project
+from ..engine.service import Engine
+from ..hooks.records import INCOMPLETE_CHARACTERS, HookContextRequest, OpenedSession
+from ..hooks.service import (
+    Clock,
+    HookGrafts,
+    LastEvents,
+    RecentEvents,
+    Responder,
+    TurnReadings,
+    fields_in,
+    folder_in,
+    formats_of,
+    host_version,
+    incomplete_line,
+    native_rules,
+)
+from ..project.service import relative_path
+from ..rules.records import Item
+from ..sessions.records import MASKED_CHARACTERS, Session, SessionEvent, SessionState
+from ..sessions.service import is_id
+from ..transcripts.service import asked
+from ..workspace.service import Project
 from .contexts import ContextMethods, GetContextRequest
 from .marks import Plain, Text
 from .method import DEADLINE_MAX_MS, AgentRequest, DaemonRequest, ItemFields, method
@@ -431,8 +439,7 @@ def _end_of(path: str) -> str:
 
 def _asks(prompt: str) -> bool:
     # Imported here: its tables of words take longer to load than the daemon to start.
-    from ..search.need import is_small_talk
-    from ..search.question import take_apart
+    from ..search.service import is_small_talk, take_apart
 
     text = asked(prompt)
     return bool(text) and not is_small_talk(take_apart(text))

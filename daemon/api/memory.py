@@ -11,14 +11,11 @@ from msgspec.structs import replace
 
 from ..core.errors import InvalidRequest, PermissionDenied
 from ..core.parameters import LIST_MAX, NonEmpty, Texts
-from ..engine.engine import EngineMethods
-from ..memory.edits import Edit, changed_fields
-from ..memory.experience import Experience, Provenance, draft_of
-from ..memory.pool_filters import Criteria, ExperienceListing, as_it_is, cursor_after
-from ..memory.pool_records import Known
-from ..memory.visible_experiences import sees_whole, visible_experience
+from ..engine.service import EngineMethods
+from ..memory.records import Criteria, Edit, Experience, ExperienceListing, Known, Provenance
+from ..memory.service import as_it_is, changed_fields, cursor_after, draft_of, sees_whole, visible_experience
 from ..privacy.policy import Policy
-from ..workspace.project import Project
+from ..workspace.service import Project
 from .marks import Claim, Count, File, KindOfItem, NameOfItem, Plain, Root, Server, Text, Touched
 from .method import ProjectRequest, method, reply_of
 

@@ -11,12 +11,12 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
 
 from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
 
-from ..access.permissions import Agent
+from ..access.records import Agent
 from ..core.errors import InvalidRequest
 from ..core.parameters import LIST_MAX, NonEmpty
-from ..project.roots import relative_path
-from ..rules.item_store import key_in
-from ..rules.items import ItemKey
+from ..project.service import relative_path
+from ..rules.records import ItemKey
+from ..rules.service import key_in
 from .marks import KindOfItem, NameOfItem, RecordOf, Server, shape_of
 
 Policy = Literal[

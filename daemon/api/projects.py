@@ -10,13 +10,13 @@ from msgspec import UNSET, Struct, UnsetType
 
 from ..core.errors import InvalidRequest, NotFound, PermissionDenied, TooLarge, Unsupported
 from ..core.parameters import NonEmpty
-from ..embedding.embedder_client import EmbedderClient
-from ..embedding.messages import VectorProgress
-from ..engine.engine import Engine, EngineMethods
-from ..project.ignore import NAME as IGNORE_FILE
-from ..project.roots import relative_path
-from ..workspace.hot_files import BUFFER_CHARACTERS
-from ..workspace.project import Project
+from ..embedding.records import VectorProgress
+from ..embedding.service import EmbedderClient
+from ..engine.service import Engine, EngineMethods
+from ..project.records import NAME as IGNORE_FILE
+from ..project.service import relative_path
+from ..workspace.records import BUFFER_CHARACTERS
+from ..workspace.service import Project
 from .marks import Count, File, Plain, Root, Text
 from .method import DaemonRequest, FolderRequest, ProjectRequest, method, reply_of
 

@@ -9,9 +9,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.errors import FovealError, InvalidRequest
-from ..memory.visible_experiences import names_file
+from ..memory.service import names_file
 from ..privacy.policy import Policy
-from ..rules.items import ItemType
+from ..rules.records import ItemType
 from .marks import Leaf, ListOf, MapOf, RecordOf, Shape, Shows
 from .method import WireMap
 

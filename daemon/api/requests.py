@@ -11,9 +11,9 @@ from msgspec import UNSET, Meta, Struct, UnsetType, convert
 
 from ..core.errors import NotFound, TooLarge
 from ..core.parameters import NonEmpty
-from ..engine.engine import EngineMethods
-from ..sessions.request_log import ExportQuery, LoggedRequest
-from ..sessions.request_record import conversation, record_map
+from ..engine.service import EngineMethods
+from ..sessions.records import ExportQuery, LoggedRequest
+from ..sessions.service import conversation, record_map
 from .context_replies import ConsideredItem, DroppedSlice, SentFields, ShownItem, ShownSlice
 from .marks import Count, Owner, Plain, Remark, Root, Said, Text
 from .method import (

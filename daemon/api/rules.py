@@ -12,20 +12,24 @@ from typing import Annotated, Any, Literal, get_args
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from ..config.item_selection import ItemSelection, parse_selection
-from ..context.item_plans import profiles_for
+from ..context.service import profiles_for
 from ..core.errors import NotFound
 from ..core.parameters import LIST_MAX, NonEmpty
 from ..core.times import bound_in
-from ..engine.engine import EngineMethods
-from ..rules.agent_items import AgentItems
-from ..rules.approvals import ServerFileState, ServerState
-from ..rules.item_store import draft_of, key_in
-from ..rules.items import IncludeMode, Item, ItemKey, ItemType, item_key, key_of
-from ..rules.selection import ItemScore, resolve
-from ..rules.server_config import ServerFile
-from ..rules.server_launch import remark_on
-from ..workspace.freshness import deadline_of
-from ..workspace.project import Project
+from ..engine.service import EngineMethods
+from ..rules.records import (
+    AgentItems,
+    IncludeMode,
+    Item,
+    ItemKey,
+    ItemScore,
+    ItemType,
+    ServerFile,
+    ServerFileState,
+    ServerState,
+)
+from ..rules.service import draft_of, item_key, key_in, key_of, remark_on, resolve
+from ..workspace.service import Project, deadline_of
 from .marks import Count, File, NameOfItem, Plain, Server, Text
 from .method import DEADLINE_MAX_MS, Deadline, ItemName, ProjectRequest, method, milliseconds_since, reply_of
 

@@ -6,8 +6,8 @@ from msgspec import UNSET, Struct, UnsetType
 
 from ..core.errors import InvalidRequest, TooLarge
 from ..core.parameters import Texts
-from ..engine.engine import EngineMethods
-from ..sessions.scope import Scope
+from ..engine.service import EngineMethods
+from ..sessions.records import Scope
 from .marks import Count, File, Owner, Plain, Root, Said, Text
 from .method import AgentRequest, ScopeRequest, method, node_id_in, reply_of
 

@@ -12,19 +12,17 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from ..context.requests import Freshness
+from ..context.records import Freshness
 from ..core.errors import InvalidRequest
 from ..core.parameters import NonEmpty, Texts
 from ..core.times import bound_in
-from ..engine.engine import EngineMethods
+from ..engine.service import EngineMethods
 from ..languages.shared.language import LANGUAGES
-from ..project.roots import relative_path
-from ..search.answers import ProjectCall
-from ..search.filters import Filter, all_kinds, check_glob, kinds_in
-from ..search.lookups import FILES_MAX, FILES_SHOWN
-from ..search.query import Relation, Route, SearchQuery
-from ..sessions.scope import Scope
-from ..workspace.project import Project
+from ..project.service import relative_path
+from ..search.records import FILES_MAX, FILES_SHOWN, Filter, ProjectCall, Relation, Route, SearchQuery
+from ..search.service import all_kinds, check_glob, kinds_in
+from ..sessions.records import Scope
+from ..workspace.service import Project
 from .marks import File, Plain, Root, Text
 from .method import (
     AgentRequest,

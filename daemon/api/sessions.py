@@ -8,11 +8,11 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType
 
 from ..core.parameters import NonEmpty, Texts
-from ..engine.engine import EngineMethods
-from ..rules.items import ItemKey, ItemType, item_key
-from ..sessions.context_sets import SetMode, name_warnings
-from ..sessions.service import SessionChange
-from ..sessions.session import ItemOutcome, Session, item_is_not_there, unknown_item
+from ..engine.service import EngineMethods
+from ..rules.records import ItemKey, ItemType
+from ..rules.service import item_key
+from ..sessions.records import ItemOutcome, Session, SetMode
+from ..sessions.service import SessionChange, item_is_not_there, name_warnings, unknown_item
 from .marks import Count, Owner, Plain, Root, Said, Text
 from .method import (
     AgentRequest,

@@ -31,8 +31,8 @@ from ...ipc.paths import DaemonInfo
 from ...ipc.protocol import PROTOCOL_VERSION
 from ...ipc.server import Server
 from ...ipc.version import __version__
-from ..access.dashboard import Dashboard
-from ..api.handlers import Handlers, to_error
+from ..access.service import Dashboard
+from ..api.service import Handlers, to_error
 from ..config.files import load_or_last, load_user_config
 from ..config.settings import Environment, UserConfig
 from ..core.errors import FovealError
@@ -40,8 +40,8 @@ from ..core.quarantine import clear_file, clear_folder, clear_socket
 from ..core.state_folder import STATE_VERSION, Migration, StateLock, bring_up, check_version
 from ..core.system import System, disk_problem, share_heaps
 from ..core.times import timestamp_of
-from ..engine.engine import Engine
-from ..sessions.former_stores import move_former
+from ..engine.service import Engine
+from ..sessions.service import move_former
 from .faces import FacesStarter
 
 MIGRATIONS: Mapping[int, Migration | None] = {1: None, 2: move_former}

@@ -15,30 +15,27 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ..access import dashboard
-from ..access.dashboard import dashboard_file
-from ..context.scopes import SCOPE_SCHEMA, SCOPE_SCHEMA_VERSION, scopes_in
+from ..access.service import dashboard, dashboard_file
+from ..context.records import SCOPE_SCHEMA, SCOPE_SCHEMA_VERSION
+from ..context.service import scopes_in
 from ..core import metric_history
 from ..core.errors import InvalidRequest, NewerVersion
 from ..core.quarantine import MARK, quarantine
 from ..core.state_folder import STATE_VERSION, VERSION_FILE, check_version
 from ..core.storage import NewerDatabase, OtherVersion, check_database, open_reader
 from ..core.system import System
-from ..embedding import embeddings
-from ..embedding.vector_file import check_vector_file
-from ..index.lexical_files import check_files, read_listing
-from ..index.lexical_reader import check_format
-from ..index.store import check_index
-from ..memory.lines import LINE_VERSION, lines_from, read_line
+from ..embedding.service import check_vector_file, embeddings
+from ..index.service import check_files, check_format, check_index, read_listing
+from ..memory.records import LINE_VERSION
+from ..memory.service import lines_from, read_line
 from ..privacy import trust
 from ..privacy.trust import TrustStore
-from ..project.roots import RECORD_VERSION
-from ..rules.approvals import APPROVALS_VERSION, Approvals
-from ..rules.item_store import ITEMS_VERSION, ItemStore
-from ..rules.tool_lists import list_in
-from ..sessions import delivery_tables
-from ..sessions.session_store import META_VERSION, session_in
-from ..transcripts import cursor as cursor_store
+from ..project.records import RECORD_VERSION
+from ..rules.records import APPROVALS_VERSION, ITEMS_VERSION
+from ..rules.service import Approvals, ItemStore, list_in
+from ..sessions.records import META_VERSION
+from ..sessions.service import delivery_tables, session_in
+from ..transcripts.service import cursor as cursor_store
 
 Condition = Literal["whole", "damaged", "aside", "unreadable", "unknown"]
 

@@ -8,13 +8,12 @@ from functools import lru_cache, partial
 
 from msgspec.structs import replace
 
-from ..memory.recall import Chosen
+from ..memory.records import Chosen
 from ..privacy.policy import Policy
-from ..project.git import LatestCommit
-from ..project.metadata import ProjectMetadata
-from ..project.tree import Layout
-from ..rules.items import PlannedItem
-from ..workspace.hot_files import HotNode
+from ..project.records import LatestCommit, ProjectMetadata
+from ..project.service import Layout
+from ..rules.records import PlannedItem
+from ..workspace.records import HotNode
 from . import render
 from .build_state import BuildState
 from .excerpt import fenced

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from ..compression.model_compressor import LaterCompressor, Wanted
+from ..compression.records import Wanted
+from ..compression.service import LaterCompressor
 from ..core.storage import DatabaseError
-from ..index.store import Reader
+from ..index.service import Reader
 from ..privacy.secret_gate import OPEN, SecretGate, gate_of
 from ..privacy.secret_values import MASK
-from ..project.metadata import ProjectMetadata
-from ..rules.items import LeftOutItem, PlannedItem
+from ..project.records import ProjectMetadata
+from ..rules.records import LeftOutItem, PlannedItem
 from .anchor import (
     SkeletonForms,
     constraint_slices,
@@ -260,7 +261,7 @@ def _fitting_tools(state: BuildState, planned: Sequence[PlannedItem]) -> set[str
 
 
 if TYPE_CHECKING:
-    from ..search.query import Need
+    from ..search.records import Need
 
 BEGINNING: frozenset[SliceType] = frozenset({"project_meta", "hot", "skeleton"})
 """Types of slices sent at the start of a conversation, and never as news for a later prompt."""

@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
-from ..compression.compress import Compress, compress
+from ..compression.records import Compress
+from ..compression.service import compress
 from ..config.settings import WeightsConfig
-from ..index.store import Reader
+from ..index.service import Reader
 from ..languages.shared.language import fence_tag, language_of
-from ..project.content import Content
-from ..project.metadata import ProjectMetadata
-from ..rules.instruction_places import RuleFiles, rule_files
-from ..rules.items import ItemPlan, plan_without_session
-from ..search.query import FoundDefinition, Hit, Need
-from ..sessions.scope import Scope
-from ..workspace.index_view import ProjectSnapshot
+from ..project.records import Content, ProjectMetadata
+from ..rules.records import ItemPlan, RuleFiles
+from ..rules.service import plan_without_session, rule_files
+from ..search.records import FoundDefinition, Hit, Need
+from ..sessions.records import Scope
+from ..workspace.records import ProjectSnapshot
 from .excerpt import FileSource
 from .focus import prompt_words
 from .known_files import KnownFiles

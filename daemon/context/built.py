@@ -9,12 +9,13 @@ from typing import Any, Literal
 from msgspec import Struct, field
 
 from ...ipc.protocol import pack_fields
-from ..compression.model_compressor import Wanted
+from ..compression.records import Wanted
 from ..core.sized_cache import SizedCache
 from ..core.system import System, is_stamp_of
-from ..project.content import Shown, digest_of
-from ..rules.items import LeftOutItem, PlannedItem
-from ..sessions.request_record import Sent
+from ..project.records import Shown
+from ..project.service import digest_of
+from ..rules.records import LeftOutItem, PlannedItem
+from ..sessions.records import Sent
 from .sent_content import Held
 
 Limit = Literal["", "max_tokens", "max_bytes", "deadline_ms"]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ..access.permissions import Agent, owner_of, policy_for, sees_all_of
+from ..access.records import Agent
+from ..access.service import owner_of, policy_for, sees_all_of
 from ..config.item_selection import ItemSelection
 from ..config.settings import ProjectConfig
 from ..core.errors import InvalidRequest, PermissionDenied
 from ..privacy.policy import NO_POLICY, Policy
-from ..sessions.scope import Scope
-from ..sessions.session import Session, SessionState
-from ..workspace.project import Project
+from ..sessions.records import Scope, Session, SessionState
+from ..workspace.service import Project
 from .item_plans import selection_of
 from .requests import ContextRequest, Freshness
 from .sent_content import ConversationContent

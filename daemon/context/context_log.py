@@ -8,12 +8,8 @@ from typing import Any
 
 from ..core.events import EventHub
 from ..core.metric_history import ContextFigures, Metrics
-from ..sessions.delivered_context import Delivery
-from ..sessions.deliveries import Deliveries
-from ..sessions.request_record import new_request_id
-from ..sessions.scope import Scope
-from ..sessions.service import Sessions
-from ..sessions.timeline import Timeline
+from ..sessions.records import Delivery, Scope
+from ..sessions.service import Deliveries, Sessions, Timeline, new_request_id
 from .built import Built
 from .caller import ContextJob
 from .delivered import described

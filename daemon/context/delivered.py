@@ -13,21 +13,25 @@ from ..core.times import iso_of
 from ..privacy.policy import Policy
 from ..privacy.secret_gate import gate_of, mask_said
 from ..privacy.secret_values import mask_piece
-from ..rules.items import key_of
-from ..sessions.context_history import TEXT_FIELDS
-from ..sessions.delivered_context import Access, ContextSummary, DeliveredContext, ShownPlace, StoredContext
-from ..sessions.request_record import (
+from ..rules.service import key_of
+from ..sessions.records import (
+    TEXT_FIELDS,
+    Access,
     ConsideredItem,
+    ContextSummary,
+    DeliveredContext,
     DroppedSlice,
     LeftOut,
     RecordedSlice,
     RequestRecord,
+    Scope,
     Sent,
     SentMessage,
+    ShownPlace,
+    StoredContext,
     UsedItem,
-    message_hash,
 )
-from ..sessions.scope import Scope
+from ..sessions.service import message_hash
 from .built import Built
 from .caller import ContextJob
 from .requests import ContextRequest

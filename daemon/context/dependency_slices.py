@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import islice
 
 from ..languages.shared.language import fence_tag, language_of
-from ..project.text_kind import role_of
+from ..project.service import role_of
 from .build_state import BuildState, content_key
 from .file_forms import OutlineForms, name_of
 from .focus import FocusNode, package_files

@@ -9,10 +9,10 @@ from functools import cached_property
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..compression.compress import MARK, Compress, Compressed, compress
-from ..compression.document import kind_of
+from ..compression.records import MARK, Compress, Compressed
+from ..compression.service import compress, kind_of
 from ..languages.shared.records import Symbol
-from ..project.content import count_lines, split_lines
+from ..project.service import count_lines, split_lines
 
 WANTED_WEIGHT = 2.0
 """Weight of the name of a requested definition; a word of the prompt has the weight 1."""

@@ -11,22 +11,19 @@ from typing import Any
 
 from msgspec import Struct
 
-from ..access.permissions import Permissions
+from ..access.service import Permissions
 from ..config.settings import ScanConfig
 from ..core.errors import InvalidRequest
 from ..core.storage import DatabaseError
 from ..core.work import Work
-from ..project.lister import LeftOut, left_out
-from ..project.roots import relative_path
-from ..project.rules import ALWAYS_SKIPPED_FOLDERS, ScanSettings
-from ..project.tree import FileRecord, Tree, split_node_id
-from ..rules.items import Item
-from ..search.query import SearchQuery
-from ..search.search_service import SearchService
-from ..sessions.scope import Scope
-from ..workspace.freshness import deadline_of
-from ..workspace.index_view import ProjectSnapshot
-from ..workspace.project import Project
+from ..project.records import ALWAYS_SKIPPED_FOLDERS, FileRecord, LeftOut, ScanSettings
+from ..project.service import Tree, left_out, relative_path, split_node_id
+from ..rules.records import Item
+from ..search.records import SearchQuery
+from ..search.service import SearchService
+from ..sessions.records import Scope
+from ..workspace.records import ProjectSnapshot
+from ..workspace.service import Project, deadline_of
 from .delivered import PastContext
 from .reply import DROPPED_MAX, scarcer_limit
 from .requests import ContextRequest

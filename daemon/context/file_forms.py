@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from ..languages.shared.records import Symbol
-from ..project.content import Content, count_lines
+from ..project.records import Content
+from ..project.service import count_lines
 from . import render
 from .excerpt import FileSource, left_out_note, outline, shorten, shorten_definition
 from .focus import FocusNode

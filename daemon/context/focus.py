@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from ..core.globs import compile_glob
 from ..privacy.policy import NO_POLICY, Policy
-from ..project.tree import Layout, Tree, split_node_id
+from ..project.service import Layout, Tree, split_node_id
 
 Role = Literal["focus", "expansion", "session_set", "document"]
 

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from ..core.errors import InvalidRequest
 from ..languages.shared.records import Symbol
-from ..project.content import Content
-from ..project.roots import relative_path
-from ..project.tree import split_node_id
+from ..project.records import Content
+from ..project.service import relative_path, split_node_id
 from .build_state import BuildState, content_key
 from .file_forms import DefinitionForms, FileForms, name_of, unshown_form
 from .focus import FOCUS_MAX, FocusNode, resolve_paths

@@ -7,13 +7,13 @@ from math import sqrt
 
 from msgspec.structs import replace
 
-from ..graph.code_graph import CLASSES
-from ..graph.usages import Needed, Role, needed_by
+from ..graph.records import CLASSES, Needed, Role
+from ..graph.service import needed_by
 from ..languages.shared.language import language_of
 from ..languages.shared.records import Symbol
-from ..project.text_kind import role_of
-from ..rules.instruction_places import RuleFiles
-from ..search.query import FoundDefinition, Hit
+from ..project.service import role_of
+from ..rules.records import RuleFiles
+from ..search.records import FoundDefinition, Hit
 from . import render
 from .build_state import BuildState, content_key
 from .file_forms import DefinitionForms, FileForms, name_of

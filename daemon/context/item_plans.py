@@ -11,11 +11,19 @@ from typing import Literal
 from ..config.item_selection import ItemSelection, parse_selection
 from ..config.settings import ProjectConfig
 from ..core.errors import InvalidRequest
-from ..rules.agent_items import AgentItems
-from ..rules.item_search import ItemMatches, ItemSearch
-from ..rules.items import IncludeMode, Item, ItemKey, ItemPlan, LeftOutItem, PlannedItem
-from ..rules.selection import Profiles, resolve
-from ..sessions.session import Session
+from ..rules.records import (
+    AgentItems,
+    IncludeMode,
+    Item,
+    ItemKey,
+    ItemMatches,
+    ItemPlan,
+    LeftOutItem,
+    PlannedItem,
+    Profiles,
+)
+from ..rules.service import ItemSearch, resolve
+from ..sessions.records import Session
 from .requests import ContextRequest
 
 ITEMS_WAIT_S = 2.0

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from ..index.store import Reader
-from ..index.symbol_cache import KEPT_SYMBOLS, MASKED_SYMBOLS, masked_symbols
+from ..index.records import KEPT_SYMBOLS, MASKED_SYMBOLS
+from ..index.service import Reader, masked_symbols
 from ..languages.shared.language import LANGUAGES, language_of
 from ..languages.shared.records import Symbol
-from ..project.content import Content, ContentReader, Shown
-from ..project.tree import FileRecord, ResolvedImport
-from ..workspace.index_view import ProjectSnapshot
+from ..project.records import Content, FileRecord, ResolvedImport, Shown
+from ..project.service import ContentReader
+from ..workspace.records import ProjectSnapshot
 
 
 class KnownFiles:

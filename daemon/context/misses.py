@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from ..rules.items import LeftOutItem, PlannedItem
-from ..search.query import FoundDefinition
+from ..rules.records import LeftOutItem, PlannedItem
+from ..search.records import FoundDefinition
 from .build_state import BuildState
 from .built import Limit
 from .hit_slices import DEFINITIONS_MAX, SHOWN_MIN, found_in

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from ..core.errors import FovealError
 from ..core.system import Stamp, System, stamp_of
-from ..project.metadata import ProjectMetadata
+from ..project.records import ProjectMetadata
 
 if TYPE_CHECKING:
     from jinja2 import Template

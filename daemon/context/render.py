@@ -11,8 +11,8 @@ from collections.abc import Set as AbstractSet
 from itertools import groupby
 from typing import Any
 
-from ..compression.compress import MARK
-from ..rules.items import Item, Owner
+from ..compression.records import MARK
+from ..rules.records import Item, Owner
 from .excerpt import fenced, left_out_note, shorten_text
 from .selection import Cost, Form, Measure, Slice, SliceType
 from .tokens import TokenCounter

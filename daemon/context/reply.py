@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from ..rules.items import ItemKey, PlannedItem
-from ..sessions.request_record import ItemPart, Sent, sent
+from ..rules.records import ItemKey, PlannedItem
+from ..sessions.records import ItemPart, Sent
+from ..sessions.service import sent
 from . import render
 from .requests import ContextRequest
 from .selection import NOTHING, Cost, Dropped, Form, Selection, Slice, plain_measure, select

@@ -8,8 +8,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ..rules.items import ItemType
-from ..sessions.request_record import SentMessage
+from ..rules.records import ItemType
+from ..sessions.records import SentMessage
 
 Format = Literal["markdown", "prompts", "messages", "json"]
 Freshness = Literal["shown", "tree", "no"]

@@ -15,7 +15,7 @@ from ..core.errors import NotFound
 from ..core.quarantine import MARK
 from ..core.storage import Database, close_database, compact, open_database, transaction
 from ..core.system import System
-from ..sessions.scope import Scope
+from ..sessions.records import Scope
 
 SCOPE_SCHEMA_VERSION = 1
 

@@ -21,12 +21,11 @@ from ..core.storage import DatabaseError
 from ..core.system import System
 from ..core.times import timestamp_of
 from ..core.work import Work
-from ..project.tree import Tree, split_node_id
-from ..search.lookups import describe_node
-from ..sessions.scope import Scope
-from ..workspace.index_view import ProjectSnapshot
-from ..workspace.open_projects import OpenProjects
-from ..workspace.project import Project
+from ..project.service import Tree, split_node_id
+from ..search.service import describe_node
+from ..sessions.records import Scope
+from ..workspace.records import ProjectSnapshot
+from ..workspace.service import OpenProjects, Project
 from .focus import GLOBS_MAX, resolve_paths
 from .scopes import ScopeStore, ScopeTable
 

@@ -12,30 +12,30 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..access.permissions import Permissions
+from ..access.service import Permissions
 from ..core.system import System
 from ..core.work import Deadline, SharedWork, Work
 from ..privacy.trust import TEMPLATE_FOLDER
-from ..project.metadata import ProjectMetadata
-from ..project.tree import Tree
+from ..project.records import ProjectMetadata
+from ..project.service import Tree
 from ..rules.service import Items
-from ..search.query import NOTHING_FOUND
-from ..sessions.delivered_context import new_context_id
-from ..sessions.request_record import conversation
-from ..sessions.scope import Scope
-from ..sessions.service import Sessions
-from ..sessions.session import NOBODY, SessionState
-from ..workspace.freshness import TreeFreshness, deadline_of
-from ..workspace.project import Project
+from ..search.records import NOTHING_FOUND
+from ..sessions.records import NOBODY, Scope, SessionState
+from ..sessions.service import Sessions, conversation, new_context_id
+from ..workspace.service import Project, TreeFreshness, deadline_of
 from .assembly import build
 from .build_state import GatheredSources
 from .built import Built, BuiltContexts, ContextReply, all_hold
-from .caller import NO_CALLER, ContextJob, caller_of, capped
+from .caller import NO_CALLER, ContextJob, caller_of, capped, check_owner
 from .context_log import ContextLog
+from .delivered import past_context
+from .explanations import ExplainService
 from .focus import resolve_paths
+from .item_plans import profiles_for
+from .misses import verdict_of
 from .prompts import PromptTemplates, TemplateFolder
 from .requests import ContextRequest, Freshness
-from .scopes import ScopeTable
+from .scopes import ScopeTable, scopes_in
 from .scoping import ScopeService
 from .sources import LONG_S, SEARCH_UNFINISHED, CompressionService, ContextSources
 

@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
 
-from ..project.tree import Folder, Layout
+from ..project.records import Folder
+from ..project.service import Layout
 
 NAMES_MAX = 40
 """Maximum number of files, and of folders, listed below one folder; the rest is counted."""

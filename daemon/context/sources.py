@@ -13,21 +13,22 @@ from typing import Any, TypeVar
 from msgspec import Struct, structs
 from msgspec.structs import replace
 
-from ..access.permissions import Permissions, visible_session
-from ..compression.compress import Compress, compress
-from ..compression.model_compressor import LaterCompressor, ModelCompressor, Wanted
+from ..access.service import Permissions, visible_session
+from ..compression.records import Compress, Wanted
+from ..compression.service import LaterCompressor, ModelCompressor, compress
 from ..config.settings import CompressionConfig, Environment
 from ..core.system import System
 from ..core.work import Deadline, SharedWork, Work
-from ..memory.experiences import WAIT_S, ExperienceMeaning, Meanings
-from ..project.metadata import ProjectMetadata, metadata_key, read_metadata
-from ..rules.agent_items import AgentItems
-from ..rules.item_search import ItemSearch
-from ..rules.items import ItemPlan
-from ..search.query import NOTHING_FOUND, SearchQuery, SearchResult
-from ..search.search_service import SearchService
-from ..sessions.session import Session
-from ..workspace.project import Project
+from ..memory.records import WAIT_S, Meanings
+from ..memory.service import ExperienceMeaning
+from ..project.records import ProjectMetadata
+from ..project.service import metadata_key, read_metadata
+from ..rules.records import AgentItems, ItemPlan
+from ..rules.service import ItemSearch
+from ..search.records import NOTHING_FOUND, SearchQuery, SearchResult
+from ..search.service import SearchService
+from ..sessions.records import Session
+from ..workspace.service import Project
 from .caller import Caller, ContextJob
 from .item_plans import ITEMS_WAIT_S, plan_items, profiles_for
 from .requests import ContextRequest

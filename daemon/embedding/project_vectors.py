@@ -11,8 +11,8 @@ from functools import partial
 from msgspec import Struct
 
 from ..core.system import System
-from ..index.chunk_table import ChunkText
-from ..index.store import Reader
+from ..index.records import ChunkText
+from ..index.service import Reader
 from .embed_queue import EmbedQueue
 from .embeddings import EmbeddingStore
 from .messages import VectorHits

@@ -10,7 +10,7 @@ import numpy as np
 from ..core.errors import FovealError
 from ..core.storage import DatabaseError, damage_raised
 from ..core.system import System
-from ..index.chunks import embedded_text
+from ..index.service import embedded_text
 from .messages import SearchVectors, VectorHits
 from .model import EmbeddingModel
 from .project_vectors import ProjectVectors

@@ -19,9 +19,8 @@ from msgspec import Struct
 from ..core.errors import FovealError
 from ..core.storage import DatabaseError, OtherVersion, damage_raised, may_pass
 from ..core.system import System
-from ..index.chunk_table import ChunkText
-from ..index.chunks import embedded_text
-from ..index.store import FILE_NAME, Reader, check_index
+from ..index.records import FILE_NAME, ChunkText
+from ..index.service import Reader, check_index, embedded_text
 from .embeddings import EmbeddingStore
 from .lazy_model import LazyModel
 from .messages import (

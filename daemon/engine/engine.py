@@ -8,16 +8,19 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from ..access.permissions import Permissions
+from ..access.service import Permissions
 from ..config.files import config_problems
 from ..config.settings import Environment, UserConfig
-from ..context.built import BYTES_MAX, BuiltContexts
-from ..context.context_log import ContextLog
-from ..context.explanations import ExplainService
-from ..context.scopes import ScopeTable
-from ..context.scoping import ScopeService
-from ..context.service import Contexts
-from ..context.sources import CompressionService, ContextSources
+from ..context.records import BYTES_MAX, BuiltContexts
+from ..context.service import (
+    CompressionService,
+    ContextLog,
+    Contexts,
+    ContextSources,
+    ExplainService,
+    ScopeService,
+    ScopeTable,
+)
 from ..core import metric_history
 from ..core.events import EventHub
 from ..core.metric_history import Gauges, MetricHistory, Metrics, SampleFile
@@ -25,26 +28,16 @@ from ..core.quarantine import QuarantineLog
 from ..core.storage import DatabaseError
 from ..core.system import System, descriptor_problem, disk_problem, resident_bytes
 from ..core.work import Work
-from ..embedding.embedder_client import EmbedderClient
-from ..memory.commit_marks import CommitMarks
-from ..memory.experiences import ExperienceMeaning, Experiences
-from ..rules.agent_items import AgentItems
-from ..rules.item_search import ItemSearch
-from ..rules.service import Items
-from ..rules.tool_lists import ToolLister
-from ..search.answers import SearchAnswers
-from ..search.search_service import SearchService
-from ..sessions.deliveries import Deliveries
-from ..sessions.delivery_tables import RECORD_DAYS, DeliveryLimits
-from ..sessions.service import Sessions
-from ..sessions.session import Session
-from ..sessions.timeline import Timeline
-from ..transcripts.grafting import GraftService
-from ..workspace.freshness import TreeFreshness, deadline_of
-from ..workspace.index_view import IndexSize
-from ..workspace.indexer_client import IndexerClient
-from ..workspace.open_projects import OpenProjects
-from ..workspace.project import Project
+from ..embedding.service import EmbedderClient
+from ..memory.service import CommitMarks, ExperienceMeaning, Experiences
+from ..rules.records import AgentItems
+from ..rules.service import Items, ItemSearch, ToolLister
+from ..search.service import SearchAnswers, SearchService
+from ..sessions.records import RECORD_DAYS, DeliveryLimits, Session
+from ..sessions.service import Deliveries, Sessions, Timeline
+from ..transcripts.service import GraftService
+from ..workspace.records import IndexSize
+from ..workspace.service import IndexerClient, OpenProjects, Project, TreeFreshness, deadline_of
 from .project_eraser import ProjectEraser
 
 log = logging.getLogger(__name__)

@@ -15,23 +15,19 @@ from functools import partial
 
 from msgspec import Struct
 
-from ..context.scopes import ScopeTable
-from ..context.scoping import ScopeService
+from ..context.service import ScopeService, ScopeTable
 from ..core.errors import FovealError, NotFound, StateError
 from ..core.quarantine import MARK
 from ..core.state_folder import BACKUPS
 from ..core.storage import DatabaseError
 from ..core.system import System
 from ..core.work import Work
-from ..embedding.embedder_client import EmbedderClient
-from ..memory.pool import Pool
-from ..project.roots import RECORD
-from ..rules.item_store import ItemStore
-from ..rules.service import Items
-from ..sessions.deliveries import Deliveries
-from ..sessions.service import Sessions
-from ..sessions.timeline import Timeline
-from ..workspace.open_projects import OpenProjects
+from ..embedding.service import EmbedderClient
+from ..memory.service import Pool
+from ..project.records import RECORD
+from ..rules.service import Items, ItemStore
+from ..sessions.service import Deliveries, Sessions, Timeline
+from ..workspace.service import OpenProjects
 
 POOL_FILE = "experiences.jsonl"
 

@@ -9,12 +9,11 @@ from typing import Final, Generic, Literal, NamedTuple, TypeVar
 from msgspec import Struct
 
 from ..core.sized_cache import SizedCache
-from ..index.link_table import Definition, Link
-from ..index.store import Reader
+from ..index.records import Definition, Link
+from ..index.service import Reader
 from ..languages.shared.language import family_of
 from ..languages.shared.qualified_names import base_name, without_number
-from ..project.text_kind import role_of
-from ..project.tree import Tree
+from ..project.service import Tree, role_of
 
 T = TypeVar("T")
 

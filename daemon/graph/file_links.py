@@ -9,7 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
 from ..core.relative_paths import within
-from ..index.store import Reader
+from ..index.service import Reader
 from .code_graph import (
     FOUND_MAX,
     CodeGraph,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
-from ..index.link_table import Definition, Link
+from ..index.records import Definition, Link
 from ..languages.shared.qualified_names import base_name
 from .code_graph import (
     CLASSES,

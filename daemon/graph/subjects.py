@@ -8,11 +8,11 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ..index.link_table import Definition
-from ..index.store import Reader
+from ..index.records import Definition
+from ..index.service import Reader
 from ..languages.shared.language import language_of
 from ..languages.shared.qualified_names import base_name, without_number
-from ..project.tree import Tree, by_stem, files_named
+from ..project.service import Tree, by_stem, files_named
 from .code_graph import MEANT_MAX, CodeGraph, GenerationCache, Meaning
 
 FILES_MAX: Final = 50

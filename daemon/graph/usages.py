@@ -11,11 +11,11 @@ from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
 
-from ..index.link_table import Definition, Link
-from ..index.store import Reader
+from ..index.records import Definition, Link
+from ..index.service import Reader
 from ..languages.shared.qualified_names import base_name, without_number
 from ..languages.shared.records import Symbol
-from ..project.tree import Tree
+from ..project.service import Tree
 from .code_graph import (
     CALLS,
     CLASSES,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 from ...hooks.hosts.host import NativeRules
 from ...hooks.hosts.registry import host_named
-from ..rules.items import Item
+from ..rules.records import Item
 
 
 def native_rules(

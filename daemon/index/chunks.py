@@ -11,7 +11,8 @@ from msgspec import Struct
 
 from ..languages.shared.records import ParsedFile, SplitPoint, Symbol
 from ..languages.shared.source_text import MAX_NAME, clean_source
-from ..project.text_kind import TextKind, kind_of_text
+from ..project.records import TextKind
+from ..project.service import kind_of_text
 from .divider import MAX_CHARACTERS, Divider, Range
 
 CHUNKER_VERSION = 1

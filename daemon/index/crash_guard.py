@@ -21,7 +21,7 @@ import msgspec
 from ..core.quarantine import clear_own_file
 from ..core.storage import DatabaseError
 from ..core.system import Stamp, System
-from ..project.tree import FileRecord
+from ..project.records import FileRecord
 from .store import Store
 
 log = logging.getLogger(__name__)

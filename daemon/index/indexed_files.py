@@ -15,10 +15,8 @@ from ..languages.shared.import_folders import is_test
 from ..languages.shared.imports import ImportResolver, keys_of_path
 from ..languages.shared.language import language_of
 from ..languages.shared.records import Import
-from ..project.git import NO_REPOSITORY
-from ..project.metadata import NO_SOURCE
-from ..project.scan import ScanChanges, Scanner, ScanStatistics
-from ..project.tree import FileRecord, ProjectState
+from ..project.records import NO_REPOSITORY, NO_SOURCE, FileRecord, ProjectState, ScanChanges, ScanStatistics
+from ..project.service import Scanner
 from .crash_guard import CrashGuard
 from .import_table import ImportRow, StoredImport
 from .lexical_indexer import LexicalIndexer

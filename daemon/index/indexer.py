@@ -13,8 +13,8 @@ from typing import TypeVar
 
 from ..core.errors import FovealError
 from ..core.system import System
-from ..project.lister import RootGone
-from ..project.watcher import Watcher
+from ..project.records import RootGone
+from ..project.service import Watcher
 from .crash_guard import Alarm
 from .linking import LinkNeeds
 from .messages import Event, OpenProject, Refreshed

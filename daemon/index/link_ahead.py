@@ -11,7 +11,8 @@ from typing import Final, NamedTuple, cast
 from ..core.storage import DatabaseError
 from ..core.system import System
 from ..languages.shared.imports import ImportResolver
-from ..linking.linker import LinkedFile, link_file
+from ..linking.records import LinkedFile
+from ..linking.service import link_file
 from .fact_table import FactsDamaged, FactTable
 from .link_table import LinkTable
 from .linker_view import YOUNG_OBJECTS, StoredLinkerView

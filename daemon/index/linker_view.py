@@ -12,7 +12,7 @@ from ..languages.shared.interface import FileInterface
 from ..languages.shared.language import LANGUAGES, family_of
 from ..languages.shared.link_rules import ModuleFiles
 from ..languages.shared.records import Import
-from ..project.tree import FileRecord
+from ..project.records import FileRecord
 from .fact_table import FactsDamaged, FactTable
 
 log = logging.getLogger(__name__)

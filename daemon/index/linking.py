@@ -13,8 +13,9 @@ from ..core.system import System
 from ..languages.shared.imports import ImportResolver, keys_of_path
 from ..languages.shared.link_rules import LinkerView
 from ..languages.shared.records import References, Symbol
-from ..linking.linker import LINKER_VERSION, LinkedFile, link_file, link_named
-from ..project.tree import FileRecord
+from ..linking.records import LINKER_VERSION, LinkedFile
+from ..linking.service import link_file, link_named
+from ..project.records import FileRecord
 from .fact_table import FactsDamaged
 from .link_ahead import FILES_MAX, FILES_MIN, LinkAhead, QueuedFile
 from .link_table import BY_NAME, KINDS, STATES, LinkRow

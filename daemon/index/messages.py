@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ..core.pipe import Stop
-from ..project.tree import FileRecord, ProjectState, WatchMode
+from ..project.records import FileRecord, ProjectState, WatchMode
 
 EDITS_MAX = 50
 """Maximum number of paths in a batch that counts as editing; more are a checkout or a build."""

@@ -12,12 +12,8 @@ from functools import partial
 
 from ..core.system import System
 from ..languages.shared.parse import PARSER_VERSION
-from ..project import git
-from ..project.lister import RootGone
-from ..project.rules import ALWAYS_SKIPPED_FOLDERS, ScanSettings
-from ..project.scan import Scanner
-from ..project.tree import FileRecord
-from ..project.watcher import Watcher
+from ..project.records import ALWAYS_SKIPPED_FOLDERS, FileRecord, RootGone, ScanSettings
+from ..project.service import Scanner, Watcher, git
 from .chunks import CHUNKER_VERSION
 from .crash_guard import Alarm, CrashGuard
 from .indexed_files import ImportTargets, IndexedFiles, Progress

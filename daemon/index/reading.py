@@ -14,7 +14,7 @@ from ..core.system import System, is_racy, stamp_of
 from ..languages.shared.interface import interface_of
 from ..languages.shared.language import LANGUAGES, language_of
 from ..languages.shared.parse import parse_source
-from ..project.text_kind import classify_content
+from ..project.service import classify_content
 from .chunk_table import StoredText, pack_chunks
 from .chunks import chunk_source
 from .fact_table import StoredFacts, pack_facts

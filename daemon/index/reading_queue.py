@@ -17,7 +17,7 @@ from ..core.globs import compile_glob
 from ..core.system import Stamp, System
 from ..languages.shared.records import Import, Symbol
 from ..privacy.secret_files import is_secret_file
-from ..project.tree import FileRecord
+from ..project.records import FileRecord
 from .crash_guard import CrashGuard
 from .indexed_files import ImportTargets, IndexedFiles
 from .reading import FileDigest, FileOpening, FileReader, FileToRead, Read

@@ -23,7 +23,7 @@ from ..core.system import Stamp, System
 from ..languages.shared.interface import FileInterface, InterfaceChange, change_between
 from ..languages.shared.qualified_names import base_name
 from ..languages.shared.records import Import, Symbol
-from ..project.tree import FileRecord, ResolvedImport
+from ..project.records import FileRecord, ResolvedImport
 from .chunk_table import NO_TEXT, ChunkQueries, ChunkTable, StoredText
 from .chunk_table import SCHEMA as CHUNK_SCHEMA
 from .fact_table import SCHEMA as FACT_SCHEMA

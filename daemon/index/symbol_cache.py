@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ..core.sized_cache import SizedCache
 from ..languages.shared.records import Symbol
 from ..privacy.secret_values import MASK, mask_piece, may_hold_secrets
-from ..project.tree import FileRecord
+from ..project.records import FileRecord
 
 SYMBOLS_MAX = 30_000
 """Maximum number of cached definitions, about 350 bytes each. A prompt needs about 1,200; reading them took

@@ -8,9 +8,8 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
 from ..core.system import RACY_NS, System
-from ..project.scan import ListingNeeded, ScanChanges, Scanner
-from ..project.tree import WatchMode
-from ..project.watcher import WatchBatch, Watcher
+from ..project.records import ListingNeeded, ScanChanges, WatchBatch, WatchMode
+from ..project.service import Scanner, Watcher
 from .indexed_files import IndexedFiles, Progress
 from .messages import EDITS_MAX
 

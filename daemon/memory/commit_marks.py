@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from ..core.system import System
 from ..core.work import Work
-from ..project import commits, git
-from ..project.commits import Commit, Reverts
+from ..project.records import Commit, Reverts
+from ..project.service import commits, git
 from .edits import DueEdit, Edit, EditKind, PoolChanges, applied
 from .experience import Experience
 from .experiences import Experiences, PoolOwner

@@ -16,8 +16,8 @@ from ..core.errors import FovealError
 from ..core.events import EventHub
 from ..core.system import System
 from ..core.work import Work
-from ..embedding.embedder_client import EmbedderClient
-from ..project.git import head
+from ..embedding.service import EmbedderClient
+from ..project.service import head
 from .edits import DueEdit
 from .experience import Draft
 from .file_sketches import FileSketches

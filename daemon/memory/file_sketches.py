@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from ..core.errors import InvalidRequest
 from ..core.sized_cache import SizedCache
 from ..core.system import Stamp, System, stamp_of
-from ..project.content import decode
+from ..project.service import decode
 from .experience import SKETCHES_MAX, Draft, Experience, relative_files
 
 SKETCHED_BYTES = 262_144

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ..core.errors import InvalidRequest, NotFound
-from ..project.tree import Tree
+from ..project.service import Tree
 from .instruction_files import RuleSet
 from .item_store import ItemDraft, ItemStore, StoredItems, draft_of
 from .items import IncludeMode, Item, ItemKey, item_key, key_of

@@ -16,12 +16,12 @@ from msgspec import Struct
 
 from ..core.errors import DeadlineExceeded, FovealError
 from ..core.work import Work
-from ..embedding.embedder_client import EmbedderClient
+from ..embedding.service import EmbedderClient
 from .items import CHUNK_CHARACTERS, MAX_CHUNKS, Item, ItemKey, chunks, item_text
 from .selection import LEXICAL_WEIGHT, ItemEvidence, ItemScore, Profiles, choose
 
 if TYPE_CHECKING:
-    from ..index.terms import QueryTerms
+    from ..index.records import QueryTerms
 
 MAX_DOCUMENTS = 4_096
 """Maximum number of chunks compared with one query: the embedder keeps that many vectors in memory."""
@@ -372,13 +372,13 @@ class WordEvidence:
 
 # The stemmer takes longer to load than the daemon to start, so the first search loads it, in a thread.
 def _terms(text: str) -> Collection[str]:
-    from ..index.terms import document_terms
+    from ..index.service import document_terms
 
     return document_terms(text)
 
 
 def _query_terms(text: str) -> QueryTerms:
-    from ..index.terms import query_terms
+    from ..index.service import query_terms
 
     return query_terms(text)
 

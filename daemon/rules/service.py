@@ -20,14 +20,36 @@ from ..core.errors import ConfigError, InvalidRequest, NotFound, StateError
 from ..core.system import Stamp, System, stamps_hold
 from ..core.work import Work
 from ..privacy.trust import PROJECT_FILE
-from .agent_items import AgentItems, ItemOwner, delete_item, merge_items, put_item, set_tool_mode
+from .agent_items import (
+    AgentItems,
+    ItemOwner,
+    ProjectInstructions,
+    delete_item,
+    merge_items,
+    put_item,
+    set_tool_mode,
+)
 from .approvals import Approvals, Approved, ServerFileState, approved_servers, file_states, list_tools
 from .instruction_files import RuleSet, discover
-from .item_store import ItemDraft, ItemStore, StoredItems, draft_of
-from .items import IncludeMode, Item, ItemKey
+from .instruction_places import is_instruction_path, rule_files
+from .item_search import ItemSearch
+from .item_store import ItemDraft, ItemStore, StoredItems, draft_of, key_in
+from .items import (
+    IncludeMode,
+    Item,
+    ItemKey,
+    has_harmful,
+    item_key,
+    item_text,
+    key_of,
+    one_line,
+    plan_without_session,
+    some_lines,
+)
+from .selection import resolve
 from .server_config import McpServer, ServerFiles, read_server_files
-from .server_launch import ProgramFiles
-from .tool_lists import ToolList, ToolLister, ToolLists
+from .server_launch import ProgramFiles, remark_on
+from .tool_lists import ToolList, ToolLister, ToolLists, list_in
 
 ITEMS_FILE = "items.json"
 APPROVALS_FILE = "approvals.json"

@@ -14,12 +14,11 @@ from msgspec import Struct
 from ..core.errors import NotFound
 from ..core.storage import DatabaseError
 from ..core.work import Deadline, Work
-from ..index.messages import LinkFirst
+from ..index.records import LinkFirst
 from ..privacy.policy import NO_POLICY, Policy
 from ..privacy.secret_gate import gate_of
-from ..workspace.freshness import TreeFreshness, deadline_of
-from ..workspace.index_view import ProjectSnapshot
-from ..workspace.project import Project
+from ..workspace.records import ProjectSnapshot
+from ..workspace.service import Project, TreeFreshness, deadline_of
 from .lookups import describe_node, describe_symbols, find_files
 from .query import DescribedHits, SearchQuery, SearchResult
 from .search_service import SearchService

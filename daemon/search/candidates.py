@@ -10,13 +10,10 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
-from ..index.chunk_table import ChunkPlace
-from ..index.lexical_reader import LexicalHit, LexicalReader
-from ..index.message_table import Changed
-from ..index.store import Reader
-from ..index.terms import document_terms, query_terms
+from ..index.records import Changed, ChunkPlace, LexicalHit
+from ..index.service import LexicalReader, Reader, document_terms, query_terms
 from ..languages.shared.records import Symbol
-from ..project.tree import Tree, best_suffix
+from ..project.service import Tree, best_suffix
 from .filters import Filter
 from .mentions import QUOTED_CODE, SymbolMention
 from .query import Hit, Need, Route

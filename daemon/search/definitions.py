@@ -10,10 +10,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ..index.chunk_table import ChunkPlace
-from ..index.terms import document_terms, query_terms
+from ..index.records import ChunkPlace
+from ..index.service import document_terms, query_terms
 from ..languages.shared.records import Symbol
-from ..project.text_kind import role_of
+from ..project.service import role_of
 from .candidates import SURELY_NAMED, Candidates, RankedFile
 from .query import FoundDefinition, Hit
 from .question import Question

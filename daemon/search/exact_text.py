@@ -15,11 +15,9 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from ..index.chunk_table import ChunkPlace
-from ..index.lexical_reader import LexicalReader
-from ..index.store import Reader
-from ..index.terms import STOP_WORDS, document_terms, query_terms
-from ..project.text_kind import role_of
+from ..index.records import STOP_WORDS, ChunkPlace
+from ..index.service import LexicalReader, Reader, document_terms, query_terms
+from ..project.service import role_of
 from .candidates import DEFINITIONS_MAX, definitions_of
 from .error_messages import quoted, value_spans
 from .mentions import SHAPED

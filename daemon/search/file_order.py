@@ -8,9 +8,9 @@ from math import exp, log1p
 from operator import mul
 from typing import Final, NamedTuple
 
-from ..index.chunk_table import ChunkPlace
-from ..index.terms import document_terms, path_terms, query_terms
-from ..project.text_kind import Role
+from ..index.records import ChunkPlace
+from ..index.service import document_terms, path_terms, query_terms
+from ..project.records import Role
 from .candidates import Candidates
 from .file_order_weights import CALIBRATION, WEIGHTS
 from .question import Question

@@ -9,10 +9,10 @@ from functools import cache
 from msgspec import Struct
 
 from ..core.globs import anchored_globs, compile_glob
-from ..index.chunk_table import StoredChunk
+from ..index.records import StoredChunk
 from ..languages.shared.language import LANGUAGES
-from ..project.text_kind import PROSE_LANGUAGES
-from ..project.tree import FileRecord, Tree
+from ..project.records import PROSE_LANGUAGES, FileRecord
+from ..project.service import Tree
 
 
 class Filter(Struct, frozen=True):

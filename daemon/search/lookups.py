@@ -12,17 +12,14 @@ from msgspec.structs import replace
 
 from ..core.errors import PermissionDenied
 from ..core.storage import DatabaseError
-from ..graph.subjects import fitting
-from ..index.store import Reader
-from ..index.symbol_cache import masked_symbols
+from ..graph.service import fitting
+from ..index.service import Reader, masked_symbols
 from ..languages.shared.qualified_names import base_name
 from ..languages.shared.records import Symbol
 from ..privacy.policy import Policy
 from ..privacy.secret_values import mask_piece
-from ..project.content import ContentReader, is_current, split_lines
-from ..project.text_kind import role_of
-from ..project.tree import split_node_id
-from ..workspace.index_view import ProjectSnapshot
+from ..project.service import ContentReader, is_current, role_of, split_lines, split_node_id
+from ..workspace.records import ProjectSnapshot
 
 DEFINITION_BYTES = 64 * 1024
 """Maximum bytes of a node's text; a longer one is cut and marked `truncated`."""
@@ -99,7 +96,7 @@ def _neighbours(
     An unknown callee has a `name` instead of a node id. `more` names the lists that were cut.
     """
     # Imported here because loading this module takes longer than starting the daemon.
-    from ..graph.usages import neighbours
+    from ..graph.service import neighbours
 
     found, more = neighbours(snapshot.tree, reader, path, symbol)
     described: dict[str, Any] = to_builtins(found)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..core.errors import Busy, FovealError
 from ..core.work import Deadline, Work
-from ..embedding.embedder_client import INCOMPLETE, EmbedderClient
-from ..embedding.messages import SearchVectors
+from ..embedding.records import INCOMPLETE, SearchVectors
+from ..embedding.service import EmbedderClient
 
 if TYPE_CHECKING:
     from .candidates import GatheredCandidates

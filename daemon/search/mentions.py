@@ -8,7 +8,8 @@ from itertools import islice
 from msgspec import Struct
 
 from ..core.vocabulary import words
-from ..index.terms import MAX_WORD, looks_like_identifier
+from ..index.records import MAX_WORD
+from ..index.service import looks_like_identifier
 from ..languages.shared.language import language_of
 from .patterns import clean_path, compiled
 

@@ -13,14 +13,14 @@ from itertools import islice
 from math import exp, fsum, log
 from typing import TYPE_CHECKING, Final
 
-from ..index.terms import document_terms
+from ..index.service import document_terms
 from .mentions import MEMBER, SHAPED
 from .query import Need
 from .question import Question
 from .stop_words import FOREIGN_STOP_WORDS, STOP_WORDS
 
 if TYPE_CHECKING:
-    from ..index.lexical_reader import LexicalReader
+    from ..index.service import LexicalReader
 
 DEFINITIONS_MAX: Final = 10
 """Maximum number of found definitions, the most probable ones, that enter the estimate."""

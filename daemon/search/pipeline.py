@@ -8,11 +8,11 @@ from itertools import islice
 
 from msgspec.structs import replace
 
-from ..index.store import Reader
+from ..index.service import Reader
 from ..privacy.policy import Policy
-from ..project.tree import Tree
-from ..workspace.index_view import ProjectSnapshot
-from ..workspace.project import Project
+from ..project.service import Tree
+from ..workspace.records import ProjectSnapshot
+from ..workspace.service import Project
 from . import structural
 from .candidates import GatheredCandidates, telling_words
 from .definitions import answered

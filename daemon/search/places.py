@@ -10,8 +10,8 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..index.store import Reader
-from ..project.tree import Tree, files_named
+from ..index.service import Reader
+from ..project.service import Tree, files_named
 from .filters import Filter
 from .mentions import read_path
 

@@ -7,8 +7,8 @@ from typing import Any, Final, Literal, NamedTuple
 
 from msgspec import Struct, field
 
-from ..graph.code_graph import Certainty
-from ..index.chunk_table import StoredChunk
+from ..graph.records import Certainty
+from ..index.records import StoredChunk
 from ..languages.shared.records import Symbol
 from .filters import EVERYTHING, Filter
 

@@ -7,8 +7,8 @@ from functools import cached_property
 from itertools import islice
 from typing import Final
 
-from ..index.terms import query_terms
-from ..project.text_kind import Role
+from ..index.service import query_terms
+from ..project.records import Role
 from .blocks import (
     WINDOW_WORDS,
     BlockKind,

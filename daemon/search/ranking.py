@@ -7,9 +7,10 @@ from functools import lru_cache
 from math import log1p
 from typing import Final, TypeVar
 
-from ..index.chunk_table import ChunkPlace
-from ..index.terms import path_terms
-from ..project.text_kind import Role, role_of
+from ..index.records import ChunkPlace
+from ..index.service import path_terms
+from ..project.records import Role
+from ..project.service import role_of
 from .candidates import SURELY_NAMED, Candidates, RankedFile
 from .file_order import ORDERED_MAX, KnownFile, PlacedFile, order_files
 from .question import Question

@@ -9,16 +9,14 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..core.confined_folder import stamp_now
-from ..graph.code_graph import CLASSES
-from ..graph.usages import needed_by
-from ..index.chunk_table import StoredChunk
-from ..index.store import Reader
-from ..index.terms import document_terms, query_terms
+from ..graph.records import CLASSES
+from ..graph.service import needed_by
+from ..index.records import StoredChunk
+from ..index.service import Reader, document_terms, query_terms
 from ..languages.shared.records import Symbol
 from ..privacy.secret_values import mask_pieces
-from ..project.content import ContentReader, is_current, split_lines
-from ..project.text_kind import role_of
-from ..workspace.index_view import ProjectSnapshot
+from ..project.service import ContentReader, is_current, role_of, split_lines
+from ..workspace.records import ProjectSnapshot
 from .query import DescribedHits, Hit, SearchQuery, SearchResult
 
 SNIPPET_LINES = 12

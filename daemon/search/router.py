@@ -13,13 +13,9 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from ..index.chunk_table import ChunkPlace, StoredChunk
-from ..index.lexical_files import LexicalDamaged
-from ..index.lexical_handle import LexicalHandle
-from ..index.lexical_reader import LexicalHit, LexicalReader
-from ..index.store import Reader
-from ..index.terms import query_terms
-from ..project.tree import Tree
+from ..index.records import ChunkPlace, LexicalDamaged, LexicalHit, StoredChunk
+from ..index.service import LexicalHandle, LexicalReader, Reader, query_terms
+from ..project.service import Tree
 from . import structural
 from .candidates import (
     COVERED_CHUNKS,

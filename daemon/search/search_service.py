@@ -14,14 +14,12 @@ from msgspec.structs import replace
 from ..core.errors import FovealError
 from ..core.storage import DatabaseError
 from ..core.work import Deadline, Work
-from ..embedding.embedder_client import EmbedderClient
-from ..index.messages import LinkFirst, RebuildLexical
-from ..index.store import Reader
+from ..embedding.service import EmbedderClient
+from ..index.records import LinkFirst, RebuildLexical
+from ..index.service import Reader
 from ..privacy.policy import NO_POLICY, Policy
-from ..workspace.freshness import before_search
-from ..workspace.index_view import ProjectSnapshot
-from ..workspace.indexer_client import IndexerClient
-from ..workspace.project import Project
+from ..workspace.records import ProjectSnapshot
+from ..workspace.service import IndexerClient, Project, before_search
 from .meaning_search import MeaningSearch
 from .query import Hit, SearchQuery, SearchResult
 

@@ -9,27 +9,32 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..graph.code_graph import (
-    CLASSES,
-    FOUND_MAX,
+from ..graph.records import CLASSES, FOUND_MAX, IMPACT_DEPTH, Findings, FindPlaces, FoundPlace, Meaning
+from ..graph.service import (
     CodeGraph,
-    Findings,
-    FindPlaces,
-    FoundPlace,
-    Meaning,
     at_definition,
+    callees,
+    callers,
+    connection,
+    cycles,
     find_places,
+    impact,
+    implementations,
+    importers,
+    imports,
+    meaning_of,
+    outline,
+    overrides,
+    references,
+    subclasses,
+    superclasses,
+    tests,
+    unused,
 )
-from ..graph.connection import IMPACT_DEPTH, connection, impact, tests
-from ..graph.file_links import cycles, importers, imports, outline
-from ..graph.hierarchy import implementations, overrides, subclasses, superclasses
-from ..graph.subjects import meaning_of
-from ..graph.usages import callees, callers, references, unused
-from ..index.chunk_table import StoredChunk
-from ..index.link_table import Definition
-from ..index.store import Reader
+from ..index.records import Definition, StoredChunk
+from ..index.service import Reader
 from ..languages.shared.language import language_of
-from ..project.tree import Tree, has_module
+from ..project.service import Tree, has_module
 from .candidates import definitions_of
 from .filters import EVERYTHING, Filter
 from .query import Hit, Relation

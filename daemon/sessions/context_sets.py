@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..core.errors import InvalidRequest, TooLarge
-from ..rules.items import has_harmful, one_line
+from ..rules.service import has_harmful, one_line
 from .session import Session
 
 SetMode = Literal["replace", "merge"]

@@ -20,7 +20,7 @@ from ..core.system import System
 from ..core.times import bound_in, milliseconds_of
 from ..core.work import Work
 from ..core.write_behind import WriteBehind
-from ..rules.items import IncludeMode, ItemKey
+from ..rules.records import IncludeMode, ItemKey
 from . import delivery_tables as tables
 from . import request_log
 from .context_history import access_of, get_context, list_contexts

@@ -15,7 +15,7 @@ from msgspec import Struct, to_builtins
 from ..core.storage import Database, select_in, settle_times
 from ..core.system import FUTURE
 from ..core.times import milliseconds_of, timestamp_of
-from ..rules.items import ItemKey
+from ..rules.records import ItemKey
 from .delivered_context import DeliveredContext, Delivery, ShownPlace
 from .request_record import LAYOUT, ItemPart, RequestRecord, Sent, SentMessage, UsedItem, record_map
 

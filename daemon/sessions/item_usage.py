@@ -21,7 +21,7 @@ from typing import Literal
 from msgspec import Struct
 
 from ..core.storage import Database
-from ..rules.items import IncludeMode, ItemKey
+from ..rules.records import IncludeMode, ItemKey
 from .delivery_tables import count_items, data_of, text_of
 from .request_log import find_request, read_record, read_sent
 from .request_record import ItemPart, Sent

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ..core.errors import InvalidRequest, NotFound
 from ..core.storage import Database
 from ..core.times import bound_in, iso_of
-from ..rules.items import ItemKey
+from ..rules.records import ItemKey
 from .delivery_tables import data_of, sent_in, text_of, unpacked
 from .request_record import DamagedRecord, RequestRecord, Sent, record_in
 

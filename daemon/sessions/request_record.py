@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, convert, field, to_builtins
 
 from ..core.times import milliseconds_of, moment_in
-from ..rules.items import IncludeMode, Item, ItemKey, item_text, key_of
+from ..rules.records import IncludeMode, Item, ItemKey
+from ..rules.service import item_text, key_of
 
 LeftOut = Literal["floor", "near_best", "top_n", "removed", "denied", "budget"]
 """Why a considered item was not taken; see `selection.Reason`."""

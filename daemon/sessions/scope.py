@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from ..workspace.hot_files import HotNode
+from ..workspace.records import HotNode
 
 
 class Scope(Struct, frozen=True):

@@ -21,18 +21,23 @@ from ..core.errors import NotFound, ProjectUnavailable, StateError
 from ..core.events import EventHub
 from ..core.system import System
 from ..core.work import Work
-from ..rules.agent_items import AgentItems, ItemOwner
-from ..rules.items import IncludeMode, ItemKey
+from ..rules.records import AgentItems, IncludeMode, ItemKey, ItemOwner
 from ..rules.service import Items
+from . import delivery_tables
 from .context_sets import (
     Resume,
     SetMode,
     SetOutcome,
     applet_in,
+    name_warnings,
     replace_context,
     resume_text,
     set_context,
 )
+from .delivered_context import new_context_id
+from .deliveries import Deliveries
+from .former_stores import move_former
+from .request_record import conversation, message_hash, new_request_id, record_map, sent
 from .session import (
     NOBODY,
     ItemOutcome,
@@ -40,13 +45,16 @@ from .session import (
     SessionState,
     idle,
     is_id,
+    item_is_not_there,
     observed,
+    unknown_item,
     with_always,
     with_fields,
     with_item,
     without_item,
 )
-from .session_store import SessionList, SessionStore
+from .session_store import SessionList, SessionStore, session_in
+from .timeline import Timeline
 
 T = TypeVar("T")
 

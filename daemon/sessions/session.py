@@ -12,7 +12,8 @@ from msgspec.structs import asdict, replace
 
 from ..config.item_selection import parse_selection
 from ..core.errors import InvalidRequest, NotFound, TooLarge
-from ..rules.items import IncludeMode, ItemKey, one_line, some_lines
+from ..rules.records import IncludeMode, ItemKey
+from ..rules.service import one_line, some_lines
 
 MAX_ITEMS = 5_000
 """Maximum number of items in a session; hosts stop at some hundred tools."""

@@ -18,10 +18,9 @@ from msgspec.structs import replace
 from ..core.errors import InvalidRequest
 from ..core.storage import Database
 from ..privacy.secret_gate import mask_said
-from ..project.roots import relative_path
-from ..transcripts.activity import Activity
-from ..transcripts.extraction import placed
-from ..transcripts.injections import asked
+from ..project.service import relative_path
+from ..transcripts.records import Activity
+from ..transcripts.service import asked, placed
 from .delivery_tables import clean, data_of, put_session, text_of
 
 TimelineKind = Literal[

@@ -19,7 +19,7 @@ from ..core.parameters import read_request
 from ..core.quarantine import MARK, clear_file, quarantine
 from ..core.system import Stamp, System, latest_time, stamp_of
 from ..core.times import timestamp_of
-from ..rules.items import ItemKey
+from ..rules.records import ItemKey
 from .session import (
     Session,
     SessionSummary,

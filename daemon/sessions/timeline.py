@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from ..core.errors import InvalidRequest
 from ..core.storage import Database
-from ..memory.experience import Experience
-from ..transcripts.activity import Activity
+from ..memory.records import Experience
+from ..transcripts.records import Activity
 from .deliveries import Deliveries
 from .session_events import (
     HOOK_MARK,

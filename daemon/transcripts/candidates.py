@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ..core.vocabulary import words
-from ..memory.experience import OutcomeKind
+from ..memory.records import OutcomeKind
 from .decision_score import LEAST, probability_of
 from .entry import Entry
 from .sentences import Voice

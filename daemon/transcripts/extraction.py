@@ -13,7 +13,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from ..memory.experience import Draft, OutcomeKind, Provenance
+from ..memory.records import Draft, OutcomeKind, Provenance
 from .activity import Activity
 from .candidates import Candidate, best, folded, in_order
 from .conversation import AgentConversation

@@ -22,8 +22,7 @@ from ..core.errors import DeadlineExceeded, FovealError, InvalidRequest
 from ..core.events import EventHub
 from ..core.system import System
 from ..core.work import Work
-from ..memory.experience import Draft
-from ..memory.experiences import PoolOwner
+from ..memory.records import Draft, PoolOwner
 from .activity import Activity
 from .cursor import Cursor, CursorStore
 from .extraction import Mined, draft_of

@@ -11,8 +11,8 @@ from weakref import WeakKeyDictionary
 
 from ..core.errors import FovealError
 from ..core.work import Deadline, SharedWork, Work
-from ..index.messages import RefreshFiles
-from ..project.tree import Tree
+from ..index.records import RefreshFiles
+from ..project.service import Tree
 from .indexer_client import IndexerClient
 from .project import Project
 

@@ -8,8 +8,8 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from ..index.store import Activity
-from ..project.tree import FileRecord
+from ..index.records import Activity
+from ..project.records import FileRecord
 
 HOT_MAX = 8
 HOT_EACH = 3

@@ -22,13 +22,13 @@ from ..config.settings import ProjectConfig
 from ..core.errors import FovealError
 from ..core.storage import DatabaseError, OtherVersion, damage_raised, may_pass
 from ..core.system import System
-from ..index.lexical_handle import LexicalHandle
-from ..index.messages import ProjectProgress
-from ..index.store import Activity, Reader
-from ..memory.recall import Chosen
+from ..index.records import Activity, ProjectProgress
+from ..index.service import LexicalHandle, Reader
+from ..memory.records import Chosen
 from ..privacy.policy import NO_POLICY, Policy, folded_path
-from ..project.tree import ProjectState, Tree
-from ..rules.instruction_files import RuleSet
+from ..project.records import ProjectState
+from ..project.service import Tree
+from ..rules.records import RuleSet
 from .hot_files import HOT_MAX
 
 ACTIVITY_MAX = 10 * HOT_MAX

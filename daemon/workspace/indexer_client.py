@@ -15,9 +15,10 @@ from ..core.child import ChildProcess
 from ..core.errors import ChildDied, FovealError, ProjectUnavailable
 from ..core.events import EventHub
 from ..core.work import Work
-from ..embedding.embedder_client import EmbedderClient
-from ..index.messages import (
+from ..embedding.service import EmbedderClient
+from ..index.records import (
     ActiveProject,
+    Activity,
     CloseProject,
     Command,
     Event,
@@ -28,8 +29,7 @@ from ..index.messages import (
     SyncTree,
     TreeDelta,
 )
-from ..index.store import Activity
-from ..project.tree import Tree
+from ..project.service import Tree
 from .index_view import read_tree
 from .project import Project
 

@@ -13,8 +13,8 @@ from ..config.settings import Environment, ProjectConfig, UserConfig
 from ..core.errors import ConfigError, FovealError, StateError
 from ..core.system import System
 from ..core.work import SharedWork, Work
-from ..memory.pool import Pool
-from ..memory.pool_filters import Criteria
+from ..memory.records import Criteria
+from ..memory.service import Pool
 from ..privacy.trust import (
     FILE_BYTES,
     NOTHING_TRUSTED,
@@ -24,8 +24,8 @@ from ..privacy.trust import (
     TrustStore,
     files_to_trust,
 )
-from ..project.ignore import IgnoreLine, set_excluded
-from ..project.roots import (
+from ..project.records import IgnoreLine
+from ..project.service import (
     check_named_root,
     find_root,
     is_temporary,
@@ -33,6 +33,7 @@ from ..project.roots import (
     project_folder,
     relative_path,
     resolved,
+    set_excluded,
 )
 from .indexer_client import IndexerClient
 from .project import Project, load, read_settings

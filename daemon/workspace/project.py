@@ -16,22 +16,15 @@ from ..config.settings import ProjectConfig, UserConfig
 from ..core.confined_folder import stamp_now
 from ..core.errors import ProjectUnavailable
 from ..core.system import Stamp, System, stamps_hold
-from ..index.messages import EDITS_MAX, TreeDelta
-from ..index.store import Activity
-from ..index.symbol_cache import KEPT_SYMBOLS, MASKED_SYMBOLS
-from ..memory.file_sketches import FileSketches
-from ..memory.pool import Pool
-from ..memory.recall import Chosen, choose
-from ..memory.visible_experiences import visible_experiences
+from ..index.records import EDITS_MAX, KEPT_SYMBOLS, MASKED_SYMBOLS, Activity, TreeDelta
+from ..memory.records import Chosen
+from ..memory.service import FileSketches, Pool, choose, visible_experiences
 from ..privacy.policy import NO_POLICY, Policy
 from ..privacy.trust import NOTHING_TRUSTED, PROJECT_FILE, Trusted
-from ..project.content import Shown
-from ..project.metadata import KnownMetadata
-from ..project.roots import make_usable, write_record
-from ..project.tree import ProjectState, Tree
-from ..rules.agent_items import ProjectInstructions
-from ..rules.instruction_files import RuleSet, discover
-from ..rules.instruction_places import is_instruction_path
+from ..project.records import ProjectState, Shown
+from ..project.service import KnownMetadata, Tree, make_usable, write_record
+from ..rules.records import RuleSet
+from ..rules.service import ProjectInstructions, discover, is_instruction_path
 from .hot_files import HotFiles, HotNode, UnsavedBuffers
 from .index_view import IndexState, IndexView, ProjectSnapshot, read_tree
 

@@ -7,8 +7,7 @@ from foveal.daemon.access.permissions import NAME_CHARACTERS_MAX, Agent, policy_
 from foveal.daemon.config.settings import PrivacyConfig, ProjectConfig
 from foveal.daemon.core.errors import PermissionDenied
 from foveal.daemon.privacy.policy import NO_POLICY, AgentTables, parse_agent_tables
-from foveal.daemon.sessions.scope import Scope
-from foveal.daemon.sessions.session import NOBODY, Session, SessionState
+from foveal.daemon.sessions.records import NOBODY, Scope, Session, SessionState
 
 TABLES = parse_agent_tables(
     {

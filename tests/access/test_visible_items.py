@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from foveal.daemon.access.permissions import visible_items, visible_session
-from foveal.daemon.memory.experience import Experience
-from foveal.daemon.memory.visible_experiences import visible_experience, visible_experiences
+from foveal.daemon.memory.records import Experience
+from foveal.daemon.memory.service import visible_experience, visible_experiences
 from foveal.daemon.privacy.policy import NO_POLICY, Policy
-from foveal.daemon.rules.agent_items import merge_items
-from foveal.daemon.rules.item_store import StoredItems
-from foveal.daemon.rules.items import Item, ItemKey
-from foveal.daemon.sessions.session import IncludedItem, Session
+from foveal.daemon.rules.records import Item, ItemKey
+from foveal.daemon.rules.service import StoredItems, merge_items
+from foveal.daemon.sessions.records import Session
+from foveal.daemon.sessions.session import IncludedItem
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 4
 POLICY = Policy("x", ("r",), deny_paths=("secret/**",), deny_items=("tool:db/*",))

@@ -13,11 +13,11 @@ from foveal.daemon.embedding import vectors
 from foveal.daemon.embedding.embeddings import EmbeddingStore
 from foveal.daemon.embedding.vectors import VectorIndex
 from foveal.daemon.index.lexical_indexer import LexicalDocument, LexicalWriter
-from foveal.daemon.memory.experience import Draft
-from foveal.daemon.memory.pool import Pool
-from foveal.daemon.rules.item_store import ItemStore, draft_of
-from foveal.daemon.sessions.scope import Scope
-from foveal.daemon.sessions.session_store import SessionStore
+from foveal.daemon.memory.records import Draft
+from foveal.daemon.memory.service import Pool
+from foveal.daemon.rules.service import ItemStore, draft_of
+from foveal.daemon.sessions.records import Scope
+from foveal.daemon.sessions.service import SessionStore
 
 SYSTEM = System()
 DIM = 32

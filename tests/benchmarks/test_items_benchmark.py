@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from foveal.benchmarks.items.labelled import read_items, read_queries
 from foveal.benchmarks.items.measures import recall_at
-from foveal.daemon.rules.items import ItemKey, item_key
+from foveal.daemon.rules.records import ItemKey
+from foveal.daemon.rules.service import item_key
 
 
 def keys(names: str) -> list[ItemKey]:

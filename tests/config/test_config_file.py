@@ -17,7 +17,8 @@ from foveal.daemon.config.settings import (
 )
 from foveal.daemon.core.errors import ConfigError
 from foveal.daemon.core.system import System
-from foveal.daemon.rules.selection import RULE_PROFILES, resolve
+from foveal.daemon.rules.selection import RULE_PROFILES
+from foveal.daemon.rules.service import resolve
 from foveal.docs.configuration_tables import KeyDescription, describe
 
 

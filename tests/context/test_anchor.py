@@ -9,11 +9,11 @@ from foveal.daemon.context.anchor import (
     metadata_form,
 )
 from foveal.daemon.context.selection import Form
-from foveal.daemon.memory.experience import Experience, ExperienceMark
-from foveal.daemon.memory.recall import Chosen
-from foveal.daemon.project.git import LatestCommit
-from foveal.daemon.project.metadata import ProjectCommand, ProjectMetadata
-from foveal.daemon.workspace.hot_files import HotNode
+from foveal.daemon.memory.experience import ExperienceMark
+from foveal.daemon.memory.records import Chosen, Experience
+from foveal.daemon.project.metadata import ProjectCommand
+from foveal.daemon.project.records import LatestCommit, ProjectMetadata
+from foveal.daemon.workspace.records import HotNode
 
 
 def decided(**values: object) -> Experience:

@@ -20,22 +20,20 @@ from foveal.daemon.context.built import Built, all_hold
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
-from foveal.daemon.index.chunk_table import StoredChunk
 from foveal.daemon.index.indexer import ProjectIndexer
-from foveal.daemon.index.lexical_handle import LexicalHandle
-from foveal.daemon.index.messages import OpenProject
-from foveal.daemon.index.store import Reader
+from foveal.daemon.index.records import OpenProject, StoredChunk
+from foveal.daemon.index.service import LexicalHandle, Reader
 from foveal.daemon.index.symbol_cache import KeptSymbols
 from foveal.daemon.languages.shared.records import Symbol
-from foveal.daemon.memory.experience import Experience
-from foveal.daemon.memory.recall import Chosen
-from foveal.daemon.project.metadata import ProjectMetadata
-from foveal.daemon.project.tree import Tree
-from foveal.daemon.rules.instruction_files import discover
-from foveal.daemon.rules.items import Item, ItemPlan, PlannedItem
-from foveal.daemon.search.query import FoundDefinition, Hit
-from foveal.daemon.sessions.scope import Scope
-from foveal.daemon.workspace.index_view import ProjectSnapshot, ReaderPool, read_tree
+from foveal.daemon.memory.records import Chosen, Experience
+from foveal.daemon.project.records import ProjectMetadata
+from foveal.daemon.project.service import Tree
+from foveal.daemon.rules.records import Item, ItemPlan, PlannedItem
+from foveal.daemon.rules.service import discover
+from foveal.daemon.search.records import FoundDefinition, Hit
+from foveal.daemon.sessions.records import Scope
+from foveal.daemon.workspace.index_view import ReaderPool, read_tree
+from foveal.daemon.workspace.records import ProjectSnapshot
 from msgspec.structs import replace
 
 from tests.conftest import SMALL_PROJECT, write_files

@@ -14,7 +14,7 @@ from foveal.daemon.api.contexts import (
 from foveal.daemon.config.settings import ContextConfig
 from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.core.parameters import read_request
-from foveal.daemon.workspace.project import Project
+from foveal.daemon.workspace.service import Project
 
 CONFIG = ContextConfig(max_tokens=9_000, reserve_tokens=2_000, models=(("claude-*", 24_000), ("tiny", 400)))
 

@@ -22,13 +22,12 @@ from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scoping import ScopeSelector
 from foveal.daemon.core.system import System
 from foveal.daemon.core.work import BUILD_THREADS, Deadline
-from foveal.daemon.engine.engine import Engine
-from foveal.daemon.index.messages import TreeDelta
-from foveal.daemon.project.tree import Tree
-from foveal.daemon.sessions.scope import Scope
+from foveal.daemon.engine.service import Engine
+from foveal.daemon.index.records import TreeDelta
+from foveal.daemon.project.service import Tree
+from foveal.daemon.sessions.records import Scope
 from foveal.daemon.workspace import freshness
-from foveal.daemon.workspace.freshness import TreeFreshness
-from foveal.daemon.workspace.project import Project
+from foveal.daemon.workspace.service import Project, TreeFreshness
 
 from tests.conftest import write_files
 

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from foveal.daemon.context.delivered import masked_sent
-from foveal.daemon.sessions.request_record import Sent, SentMessage
+from foveal.daemon.sessions.records import Sent, SentMessage
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
 from tests.site_cases import Pages, pages, read

@@ -15,7 +15,7 @@ from foveal.daemon.context.excerpt import (
 )
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.languages.shared.records import Symbol
-from foveal.daemon.project.content import split_lines
+from foveal.daemon.project.service import split_lines
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 

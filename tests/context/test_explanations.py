@@ -8,8 +8,8 @@ import pytest
 from foveal.daemon.context.explanations import PathReasons, reasons_in_context
 from foveal.daemon.context.reply import DROPPED_MAX
 from foveal.daemon.context.requests import ContextRequest
-from foveal.daemon.sessions.scope import Scope
-from foveal.daemon.workspace.hot_files import HotNode
+from foveal.daemon.sessions.records import Scope
+from foveal.daemon.workspace.records import HotNode
 
 SCOPE = Scope("s_1", "/p", "", hot=(HotNode("src/hot.py", "edited just now"),))
 REQUEST = ContextRequest(prompt="how?", max_tokens=4_000, reserve_tokens=1_000)

@@ -8,7 +8,7 @@ from foveal.daemon.context.excerpt import FileSource
 from foveal.daemon.context.file_forms import DefinitionForms, FileForms, OutlineForms, name_of, unshown_form
 from foveal.daemon.context.focus import FocusNode
 from foveal.daemon.languages.shared.records import Symbol
-from foveal.daemon.project.content import Content
+from foveal.daemon.project.records import Content
 
 TEXT = "".join(f"def f{n}(a):\n    return a + {n}\n\n\n" for n in range(40))
 SYMBOLS = tuple(Symbol(f"f{n}", "function", 4 * n + 1, 4 * n + 2, f"def f{n}(a)", "", 0) for n in range(40))

@@ -13,7 +13,8 @@ from foveal.daemon.context.focus import (
     resolve_paths,
 )
 from foveal.daemon.core.system import Stamp
-from foveal.daemon.project.tree import FileRecord, Tree, split_node_id
+from foveal.daemon.project.records import FileRecord
+from foveal.daemon.project.service import Tree, split_node_id
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -8,11 +8,19 @@ from typing import Any
 from foveal.daemon.config.settings import ProjectConfig
 from foveal.daemon.context.item_plans import MISSING_MAX, plan_items, profiles_for, selection_of
 from foveal.daemon.context.requests import ContextRequest
-from foveal.daemon.rules.agent_items import AgentItems
-from foveal.daemon.rules.item_search import ItemMatches
-from foveal.daemon.rules.items import IncludeMode, Item, ItemKey, ItemPlan, key_of
-from foveal.daemon.rules.selection import ItemScore, Reason
-from foveal.daemon.sessions.session import IncludedItem, Session
+from foveal.daemon.rules.records import (
+    AgentItems,
+    IncludeMode,
+    Item,
+    ItemKey,
+    ItemMatches,
+    ItemPlan,
+    ItemScore,
+)
+from foveal.daemon.rules.selection import Reason
+from foveal.daemon.rules.service import key_of
+from foveal.daemon.sessions.records import Session
+from foveal.daemon.sessions.session import IncludedItem
 from msgspec.structs import replace
 
 MODES: Mapping[str, IncludeMode] = {

@@ -12,14 +12,15 @@ from foveal.daemon.config.settings import ProjectConfig
 from foveal.daemon.context.known_files import KnownFiles
 from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.index.indexer import ProjectIndexer
-from foveal.daemon.index.lexical_handle import LexicalHandle
-from foveal.daemon.index.messages import OpenProject
-from foveal.daemon.index.symbol_cache import SIGNATURE_MAX, KeptSymbols, masked_symbols
+from foveal.daemon.index.records import OpenProject
+from foveal.daemon.index.service import LexicalHandle, masked_symbols
+from foveal.daemon.index.symbol_cache import SIGNATURE_MAX, KeptSymbols
 from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.privacy.secret_values import mask_secrets
-from foveal.daemon.project.tree import FileRecord
-from foveal.daemon.rules.instruction_files import RuleSet
-from foveal.daemon.workspace.index_view import ProjectSnapshot, ReaderPool, read_tree
+from foveal.daemon.project.records import FileRecord
+from foveal.daemon.rules.records import RuleSet
+from foveal.daemon.workspace.index_view import ReaderPool, read_tree
+from foveal.daemon.workspace.records import ProjectSnapshot
 
 from tests.conftest import write_files
 

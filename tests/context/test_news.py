@@ -5,7 +5,8 @@ from __future__ import annotations
 from foveal.daemon.context.assembly import BEST_ALONE, PROBABILITY_MIN, SHARE_OF_BEST, has_news, news_in
 from foveal.daemon.context.selection import Form, Slice, SliceType
 from foveal.daemon.context.sent_content import ConversationContent, held_of
-from foveal.daemon.search.query import NEED_SURE, Need
+from foveal.daemon.search.query import NEED_SURE
+from foveal.daemon.search.records import Need
 from msgspec.structs import replace
 
 

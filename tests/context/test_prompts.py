@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from foveal.daemon.context.prompts import TEMPLATE_BYTES, PromptTemplates, PromptValues, TemplateFolder
 from foveal.daemon.core.system import System
-from foveal.daemon.project.git import LatestCommit
-from foveal.daemon.project.metadata import ProjectCommand, ProjectMetadata
+from foveal.daemon.project.metadata import ProjectCommand
+from foveal.daemon.project.records import LatestCommit, ProjectMetadata
 
 PROJECT = ProjectMetadata(
     "kite",

@@ -21,7 +21,7 @@ from foveal.daemon.context.render import (
 )
 from foveal.daemon.context.selection import Form, Slice, SliceType, fixed
 from foveal.daemon.context.tokens import ESTIMATE
-from foveal.daemon.rules.items import Item, Owner
+from foveal.daemon.rules.records import Item, Owner
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from foveal.daemon.context.requests import ContextRequest
-from foveal.daemon.sessions.request_record import SentMessage
+from foveal.daemon.sessions.records import SentMessage
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import fields, replace

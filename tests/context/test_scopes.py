@@ -10,8 +10,8 @@ import pytest
 from foveal.daemon.context.scopes import ScopeStore, ScopeTable
 from foveal.daemon.core.errors import NotFound
 from foveal.daemon.core.system import System
-from foveal.daemon.sessions.scope import Scope
-from foveal.daemon.workspace.hot_files import HotNode
+from foveal.daemon.sessions.records import Scope
+from foveal.daemon.workspace.records import HotNode
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import fields, replace

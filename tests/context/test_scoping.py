@@ -18,12 +18,11 @@ from foveal.daemon.core.events import EventHub
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System, stamp_of
 from foveal.daemon.core.work import Work
-from foveal.daemon.embedding.embedder_client import EmbedderClient
-from foveal.daemon.index.messages import TreeDelta
-from foveal.daemon.project.tree import FileRecord
-from foveal.daemon.sessions.scope import Scope
-from foveal.daemon.workspace.indexer_client import IndexerClient
-from foveal.daemon.workspace.open_projects import OpenProjects
+from foveal.daemon.embedding.service import EmbedderClient
+from foveal.daemon.index.records import TreeDelta
+from foveal.daemon.project.records import FileRecord
+from foveal.daemon.sessions.records import Scope
+from foveal.daemon.workspace.service import IndexerClient, OpenProjects
 
 from tests.conftest import write_files
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from foveal.daemon.context.skeleton import draw_skeleton, printable
-from foveal.daemon.project.tree import Layout
+from foveal.daemon.project.service import Layout
 from hypothesis import given
 from hypothesis import strategies as st
 

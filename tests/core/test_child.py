@@ -19,7 +19,7 @@ from foveal.daemon.core import child as linking
 from foveal.daemon.core.child import ChildProcess
 from foveal.daemon.core.errors import ChildDied, FovealError
 from foveal.daemon.core.pipe import LENGTH
-from foveal.daemon.index.messages import (
+from foveal.daemon.index.records import (
     CloseProject,
     Event,
     OpenProject,

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from foveal.benchmarks.faults.recording import calls_in, strace_command
-from foveal.daemon.project.roots import project_folder
+from foveal.daemon.project.service import project_folder
 from foveal.ipc import errors as codes
 from foveal.ipc.paths import read_daemon_info
 

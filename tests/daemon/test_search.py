@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foveal.daemon.embedding.embedder_client import INCOMPLETE
+from foveal.daemon.embedding.records import INCOMPLETE
 
 from tests.conftest import (
     SMALL_PROJECT,

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.access.dashboard import (
-    CODE_S,
     CODES_MAX,
     RENEWAL_S,
     SESSION_S,
@@ -15,6 +14,7 @@ from foveal.daemon.access.dashboard import (
     DashboardAccess,
     DashboardFile,
 )
+from foveal.daemon.access.records import CODE_S
 from foveal.daemon.core.errors import StateError
 
 from tests.dashboard_cases import Clock

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import psutil
-from foveal.daemon.access.dashboard import Dashboard
+from foveal.daemon.access.service import Dashboard
 from foveal.daemon.config.settings import DashboardConfig
 from foveal.daemon.core.system import System
 from foveal.dashboard.guard import STYLE

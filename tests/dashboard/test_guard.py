@@ -16,7 +16,8 @@ from urllib.parse import quote
 
 import pytest
 from aiohttp import web
-from foveal.daemon.access.dashboard import Admission, Dashboard
+from foveal.daemon.access.records import Admission
+from foveal.daemon.access.service import Dashboard
 from foveal.dashboard.app import LINE_BYTES, WebProcess
 from foveal.dashboard.guard import CSRF_HEADER, HEADERS, STYLE, VIEWER, AccessGuard
 from foveal.dashboard.view import PATH_CHARACTERS, QUESTION_CHARACTERS, TEXT_CHARACTERS

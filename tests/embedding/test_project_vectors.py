@@ -16,9 +16,9 @@ from foveal.daemon.embedding import project_vectors as vectors_file
 from foveal.daemon.embedding.embeddings import EmbeddingStore
 from foveal.daemon.embedding.project_vectors import ProjectVectors
 from foveal.daemon.embedding.unit_vectors import Floats
-from foveal.daemon.index.chunk_table import ChunkText
 from foveal.daemon.index.chunks import Chunk
-from foveal.daemon.index.store import FILE_NAME, Store
+from foveal.daemon.index.records import FILE_NAME, ChunkText
+from foveal.daemon.index.store import Store
 
 from tests.search_cases import chunk, put, remove
 

@@ -26,7 +26,7 @@ from foveal.daemon.embedding.vector_updater import (
     STORE_FILE,
     OpenShared,
 )
-from foveal.daemon.index.store import FILE_NAME
+from foveal.daemon.index.records import FILE_NAME
 
 from tests.redis_cases import redis_server
 from tests.search_cases import put, remove

@@ -17,20 +17,18 @@ import pytest
 from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
 from foveal.daemon.context import service as contexts
 from foveal.daemon.context import sources
-from foveal.daemon.context.assembly import build
-from foveal.daemon.context.built import Built
-from foveal.daemon.context.requests import ContextRequest
-from foveal.daemon.context.scoping import ScopeSelector
+from foveal.daemon.context.records import ContextRequest, ScopeSelector
+from foveal.daemon.context.service import Built, build
 from foveal.daemon.core import child as child_process
 from foveal.daemon.core.child import ChildProcess
 from foveal.daemon.core.errors import ChildDied, FovealError, ProjectUnavailable
 from foveal.daemon.core.system import System
 from foveal.daemon.engine.engine import Engine
-from foveal.daemon.project.tree import Tree
-from foveal.daemon.sessions.scope import Scope
+from foveal.daemon.project.service import Tree
+from foveal.daemon.sessions.records import Scope
 from foveal.daemon.workspace import freshness, indexer_client
 from foveal.daemon.workspace.index_view import read_tree
-from foveal.daemon.workspace.project import Project
+from foveal.daemon.workspace.service import Project
 
 from tests.conftest import write_files
 

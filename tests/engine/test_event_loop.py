@@ -11,14 +11,11 @@ from pathlib import Path
 import pytest
 from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
 from foveal.daemon.context import service
-from foveal.daemon.context.assembly import build
-from foveal.daemon.context.build_state import GatheredSources
-from foveal.daemon.context.built import Built
-from foveal.daemon.context.requests import ContextRequest
-from foveal.daemon.context.scoping import ScopeSelector
+from foveal.daemon.context.records import ContextRequest, ScopeSelector
+from foveal.daemon.context.service import Built, GatheredSources, build
 from foveal.daemon.core.system import System
 from foveal.daemon.engine.engine import Engine
-from foveal.daemon.memory.experience import Draft
+from foveal.daemon.memory.records import Draft
 from foveal.daemon.sessions.service import SessionChange
 
 from tests.conftest import DEADLINE_S, write_files

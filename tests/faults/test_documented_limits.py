@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from foveal.benchmarks.mutations.mutation import ROOT
-from foveal.daemon.access import dashboard
+from foveal.daemon.access.service import dashboard
 from foveal.daemon.compression import compress
 from foveal.daemon.context import built, sent_content
 from foveal.daemon.core import storage, write_behind
@@ -13,7 +13,7 @@ from foveal.daemon.hooks import payloads, responder
 from foveal.daemon.index import chunk_table, crash_guard, symbol_cache
 from foveal.daemon.memory import pool_file
 from foveal.daemon.sessions import session_store
-from foveal.daemon.sessions.delivery_tables import DeliveryLimits
+from foveal.daemon.sessions.records import DeliveryLimits
 from foveal.daemon.workspace import hot_files
 from foveal.hooks import spool
 from foveal.ipc.connection import HEAVY_BYTES, Limits

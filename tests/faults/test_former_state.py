@@ -17,20 +17,17 @@ import pytest
 from foveal.benchmarks.faults.home import NO_EMBEDDING, Home, home
 from foveal.daemon.context.scopes import ScopeStore
 from foveal.daemon.core.system import System
-from foveal.daemon.memory.experience import ExperienceMark, Provenance
+from foveal.daemon.memory.experience import ExperienceMark
 from foveal.daemon.memory.file_sketches import decoded, sketch_of
-from foveal.daemon.memory.pool import Pool
-from foveal.daemon.memory.pool_filters import ExperienceListing
-from foveal.daemon.rules.approvals import Approvals
-from foveal.daemon.rules.item_store import ItemStore
-from foveal.daemon.rules.items import ItemKey
-from foveal.daemon.rules.server_config import McpServer, ServerFile
-from foveal.daemon.rules.tool_lists import ListedTool, ToolList, ToolLists
-from foveal.daemon.sessions.former_stores import move_former
-from foveal.daemon.sessions.scope import Scope
+from foveal.daemon.memory.records import ExperienceListing, Provenance
+from foveal.daemon.memory.service import Pool
+from foveal.daemon.rules.records import ItemKey, ServerFile
+from foveal.daemon.rules.service import Approvals, ItemStore, McpServer, ToolList, ToolLists
+from foveal.daemon.rules.tool_lists import ListedTool
+from foveal.daemon.sessions.records import Scope
+from foveal.daemon.sessions.service import SessionStore, move_former
 from foveal.daemon.sessions.session import IncludedItem
-from foveal.daemon.sessions.session_store import SessionStore
-from foveal.daemon.workspace.hot_files import HotNode
+from foveal.daemon.workspace.records import HotNode
 
 WRITTEN = Path(__file__).parents[1] / "former_state"
 VERSION_2 = WRITTEN / "version_2"

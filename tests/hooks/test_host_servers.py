@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from foveal.daemon.rules.server_config import McpServer, read_definition
+from foveal.daemon.rules.server_config import read_definition
+from foveal.daemon.rules.service import McpServer
 from foveal.hooks.hosts.registry import host_named
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from foveal.daemon.hooks.native_rules import folder_in, native_rules
-from foveal.daemon.rules.items import Item
+from foveal.daemon.rules.records import Item
 
 
 def rule(name: str, text: str = "", parts: tuple[str, ...] = ()) -> Item:

@@ -17,7 +17,7 @@ from foveal.daemon.index.lexical_indexer import LexicalWriter
 from foveal.daemon.index.store import Store
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.languages.shared.records import ParsedFile
-from foveal.daemon.project.scan import ScanChanges
+from foveal.daemon.project.records import ScanChanges
 
 from tests.conftest import git, write_files
 from tests.indexer_cases import (

@@ -10,7 +10,7 @@ import pytest
 from foveal.daemon.core.system import Stamp
 from foveal.daemon.index.chunk_table import COPIES_READ, ChunkPlace, TextsDamaged
 from foveal.daemon.index.store import FILE_NAME, Reader, Store
-from foveal.daemon.project.tree import FileRecord
+from foveal.daemon.project.records import FileRecord
 
 from tests.search_cases import chunk, digests, put, remove
 

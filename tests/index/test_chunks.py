@@ -10,7 +10,7 @@ from foveal.daemon.index.divider import ALONE_CHARACTERS, MAX_CHARACTERS, MERGE_
 from foveal.daemon.languages.shared.language import language_of
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.languages.shared.source_text import clean_source
-from foveal.daemon.project.text_kind import kind_of_text
+from foveal.daemon.project.service import kind_of_text
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -12,7 +12,7 @@ import pytest
 from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.index.crash_guard import DEATHS_MAX, HANG_S, META_KEY, NOTE_NAME, CrashGuard
 from foveal.daemon.index.store import Store
-from foveal.daemon.project.tree import FileRecord
+from foveal.daemon.project.records import FileRecord
 
 from tests.indexer_cases import Bench, open_bench, put
 

@@ -14,7 +14,7 @@ from foveal.daemon.index import indexer as indexing
 from foveal.daemon.index import tree_changes
 from foveal.daemon.index.messages import Refreshed
 from foveal.daemon.project import scan
-from foveal.daemon.project.watcher import WatchBatch
+from foveal.daemon.project.records import WatchBatch
 
 from tests.conftest import write_files
 from tests.indexer_cases import (

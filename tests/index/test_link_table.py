@@ -9,7 +9,7 @@ from foveal.daemon.core.system import Stamp
 from foveal.daemon.index.link_table import KINDS, STATES, Link, LinkRow
 from foveal.daemon.index.store import FileContent, Reader, Store
 from foveal.daemon.languages.shared.records import NOTHING, Symbol
-from foveal.daemon.project.tree import FileRecord
+from foveal.daemon.project.records import FileRecord
 
 from tests.search_cases import facts_of
 

@@ -20,7 +20,8 @@ from foveal.daemon.index.store import Reader
 from foveal.daemon.languages.shared.link_rules import LinkerView
 from foveal.daemon.languages.shared.records import References, Symbol
 from foveal.daemon.linking import questions
-from foveal.daemon.linking.linker import LinkedFile, link_file
+from foveal.daemon.linking.records import LinkedFile
+from foveal.daemon.linking.service import link_file
 
 from tests.indexer_cases import Bench, open_bench, put
 

@@ -12,7 +12,7 @@ from foveal.daemon.index.indexer import ProjectIndexer
 from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.messages import OpenProject
 from foveal.daemon.index.store import Reader
-from foveal.daemon.project.tree import Tree
+from foveal.daemon.project.service import Tree
 from foveal.daemon.search.filters import EVERYTHING
 from foveal.daemon.search.router import conclude, gather
 from foveal.daemon.workspace.index_view import PartialReader

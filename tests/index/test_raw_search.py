@@ -13,7 +13,7 @@ from foveal.daemon.index import raw_search
 from foveal.daemon.index.indexer import Steps
 from foveal.daemon.index.messages import Refreshed
 from foveal.daemon.search import structural
-from foveal.daemon.search.query import Relation
+from foveal.daemon.search.records import Relation
 
 from tests.indexer_cases import Bench, check_true, lexical_files, open_bench, put
 

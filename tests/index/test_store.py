@@ -12,7 +12,7 @@ from foveal.daemon.index.import_table import ImportRow
 from foveal.daemon.index.store import SCHEMA_VERSION, FileContent, Reader, Store
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.languages.shared.records import Symbol
-from foveal.daemon.project.tree import FileRecord
+from foveal.daemon.project.records import FileRecord
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

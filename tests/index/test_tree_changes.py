@@ -12,7 +12,7 @@ from foveal.daemon.index import tree_changes
 from foveal.daemon.index.messages import EDITS_MAX
 from foveal.daemon.index.store import Activity
 from foveal.daemon.project import scan
-from foveal.daemon.project.watcher import WatchBatch
+from foveal.daemon.project.records import WatchBatch
 
 from tests.conftest import git, write_files
 from tests.indexer_cases import (

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.index.tree_changes import PENDING_PATHS, ProjectWatch
-from foveal.daemon.project.watcher import WatchBatch, Watcher, WatchSettings
+from foveal.daemon.project.records import WatchBatch
+from foveal.daemon.project.service import Watcher
+from foveal.daemon.project.watcher import WatchSettings
 
 from tests.indexer_cases import GENEROUS_S
 

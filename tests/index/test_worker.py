@@ -35,7 +35,7 @@ from foveal.daemon.index.messages import (
 )
 from foveal.daemon.index.store import FILE_NAME, Reader, check_index
 from foveal.daemon.index.worker import FAILURES_MAX, Worker, WorkQueue
-from foveal.daemon.project.watcher import WatchBatch
+from foveal.daemon.project.records import WatchBatch
 from msgspec.structs import replace
 
 from tests.conftest import write_files

@@ -10,7 +10,7 @@ from foveal.daemon.memory.commit_marks import CommitHistory, due_edits, is_held
 from foveal.daemon.memory.edits import DueEdit, Edit, EditKind, PoolChanges, applied
 from foveal.daemon.memory.experience import Experience
 from foveal.daemon.memory.pool_records import Known
-from foveal.daemon.project.commits import Commit, Reverts
+from foveal.daemon.project.records import Commit, Reverts
 from msgspec.structs import replace
 
 

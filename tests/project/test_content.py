@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from foveal.daemon.context.built import all_hold
+from foveal.daemon.context.service import all_hold
 from foveal.daemon.core.system import RACY_NS, System
 from foveal.daemon.privacy.policy import Policy
 from foveal.daemon.project.content import (

@@ -10,13 +10,14 @@ import pytest
 from foveal.daemon.config.settings import ProjectConfig
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
-from foveal.daemon.index.chunk_table import StoredChunk
+from foveal.daemon.index.records import StoredChunk
 from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.privacy.policy import NO_POLICY
-from foveal.daemon.rules.instruction_files import RuleSet
-from foveal.daemon.search.query import NOTHING_FOUND, DescribedHits, Hit, SearchQuery
+from foveal.daemon.rules.records import RuleSet
+from foveal.daemon.search.query import DescribedHits
+from foveal.daemon.search.records import NOTHING_FOUND, Hit, SearchQuery
 from foveal.daemon.search.results import SNIPPET_LINES, describe_hits
-from foveal.daemon.workspace.index_view import ProjectSnapshot
+from foveal.daemon.workspace.records import ProjectSnapshot
 from msgspec.structs import replace
 
 from tests.search_cases import Indexed, index_project, indexed

@@ -20,13 +20,11 @@ from foveal.daemon.core.errors import InvalidRequest, NotFound, StateError
 from foveal.daemon.core.events import EventHub
 from foveal.daemon.core.system import System
 from foveal.daemon.core.work import Work
-from foveal.daemon.embedding.embedder_client import EmbedderClient
+from foveal.daemon.embedding.service import EmbedderClient
 from foveal.daemon.rules.items import ItemKey
 from foveal.daemon.rules.service import ITEMS_FILE, MAX_WARNINGS, ConfiguredItems, Items, items_in
 from foveal.daemon.rules.tool_lists import ToolLister
-from foveal.daemon.workspace.indexer_client import IndexerClient
-from foveal.daemon.workspace.open_projects import OpenProjects
-from foveal.daemon.workspace.project import Project
+from foveal.daemon.workspace.service import IndexerClient, OpenProjects, Project
 
 from tests.conftest import write_files
 from tests.server_cases import RAW_SERVER

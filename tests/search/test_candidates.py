@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.project.tree import files_named
+from foveal.daemon.project.service import files_named
 from foveal.daemon.search.candidates import (
     COMPOUND_WEIGHT,
     DEFINITIONS_MAX,

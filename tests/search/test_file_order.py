@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from foveal.daemon.index.chunk_table import ChunkPlace
+from foveal.daemon.index.records import ChunkPlace
 from foveal.daemon.search.candidates import Candidates, RankedFile
 from foveal.daemon.search.file_order import FEATURES, ORDERED_MAX, features
 from foveal.daemon.search.file_order_weights import WEIGHTS

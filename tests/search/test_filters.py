@@ -6,11 +6,12 @@ import re
 
 import pytest
 from foveal.daemon.core.system import Stamp
-from foveal.daemon.index.chunk_table import StoredChunk
 from foveal.daemon.index.chunks import chunk_source
+from foveal.daemon.index.records import StoredChunk
 from foveal.daemon.languages.shared.language import LANGUAGES
 from foveal.daemon.languages.shared.parse import parse_source
-from foveal.daemon.project.tree import FileRecord, Tree
+from foveal.daemon.project.records import FileRecord
+from foveal.daemon.project.service import Tree
 from foveal.daemon.search.filters import EVERYTHING, Filter, all_kinds, check_glob, kinds_in, kinds_of
 
 FILES = {

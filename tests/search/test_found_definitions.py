@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foveal.daemon.index.chunk_table import ChunkPlace
+from foveal.daemon.index.records import ChunkPlace
 from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.search.candidates import Candidates
 from foveal.daemon.search.definitions import find_definitions

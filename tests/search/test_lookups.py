@@ -12,16 +12,16 @@ import pytest
 from foveal.daemon.config.settings import ProjectConfig, ScanConfig
 from foveal.daemon.core.system import System, stamp_of
 from foveal.daemon.index.import_table import ImportRow
-from foveal.daemon.index.lexical_handle import LexicalHandle
-from foveal.daemon.index.store import FileContent, Reader, Store
+from foveal.daemon.index.service import LexicalHandle, Reader
+from foveal.daemon.index.store import FileContent, Store
 from foveal.daemon.languages.shared.language import language_of
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.languages.shared.records import Import
-from foveal.daemon.project.content import digest_of
-from foveal.daemon.project.tree import FileRecord, Tree
-from foveal.daemon.rules.instruction_files import RuleSet
+from foveal.daemon.project.records import FileRecord
+from foveal.daemon.project.service import Tree, digest_of
+from foveal.daemon.rules.records import RuleSet
 from foveal.daemon.search.lookups import DEFINITION_BYTES, describe_node
-from foveal.daemon.workspace.index_view import ProjectSnapshot
+from foveal.daemon.workspace.records import ProjectSnapshot
 
 AUTH = '''import os
 import gone

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from foveal.daemon.index.chunk_table import ChunkPlace
+from foveal.daemon.index.records import ChunkPlace
 from foveal.daemon.search.candidates import Candidates, RankedFile
 from foveal.daemon.search.question import take_apart
 from foveal.daemon.search.ranking import fuse_scores, rank

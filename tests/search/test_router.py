@@ -10,7 +10,7 @@ import pytest
 from foveal.daemon.core.system import System
 from foveal.daemon.index.chunk_table import pack_chunks
 from foveal.daemon.index.chunks import chunk_source
-from foveal.daemon.index.lexical_handle import LexicalHandle
+from foveal.daemon.index.service import LexicalHandle
 from foveal.daemon.index.store import FileContent, Store
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.search.candidates import GatheredCandidates

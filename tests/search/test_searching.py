@@ -13,13 +13,12 @@ import pytest
 from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
-from foveal.daemon.engine.engine import Engine
+from foveal.daemon.engine.service import Engine
 from foveal.daemon.index.lexical_files import FOLDER
 from foveal.daemon.search.answers import ProjectCall
 from foveal.daemon.search.filters import EVERYTHING, Filter
 from foveal.daemon.search.query import SearchQuery, SearchResult
-from foveal.daemon.workspace.freshness import deadline_of
-from foveal.daemon.workspace.project import Project
+from foveal.daemon.workspace.service import Project, deadline_of
 
 from tests.conftest import write_files
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.errors import NotFound
 from foveal.daemon.core.times import timestamp_of
-from foveal.daemon.rules.items import IncludeMode, ItemKey
+from foveal.daemon.rules.records import IncludeMode, ItemKey
 from foveal.daemon.sessions.item_usage import (
     MIN_REPORTED,
     ItemCounts,

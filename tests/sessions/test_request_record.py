@@ -6,7 +6,7 @@ import hashlib
 import json
 
 import pytest
-from foveal.daemon.rules.items import Item, ItemType
+from foveal.daemon.rules.records import Item, ItemType
 from foveal.daemon.sessions.request_record import (
     LAYOUT,
     DamagedRecord,

@@ -14,12 +14,12 @@ import pytest
 from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
 from foveal.daemon.core.errors import InvalidRequest, NotFound
 from foveal.daemon.core.system import System
-from foveal.daemon.engine.engine import Engine
-from foveal.daemon.rules.items import ItemKey
+from foveal.daemon.engine.service import Engine
+from foveal.daemon.rules.records import ItemKey
 from foveal.daemon.sessions import service as sessions_file
 from foveal.daemon.sessions.service import FOLDER, SessionChange, Sessions
 from foveal.daemon.sessions.session import NOBODY, Session, SessionState
-from foveal.daemon.workspace.project import Project
+from foveal.daemon.workspace.service import Project
 
 from tests.conftest import write_files
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from foveal.daemon.core.errors import InvalidRequest, TooLarge
 from foveal.daemon.core.times import timestamp_of
-from foveal.daemon.rules.items import ItemKey
+from foveal.daemon.rules.records import ItemKey
 from foveal.daemon.sessions.session import (
     MAX_ID_CHARACTERS,
     MAX_ITEMS,

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.errors import InvalidRequest, NotFound, StateError
 from foveal.daemon.core.system import System
-from foveal.daemon.rules.items import ItemKey
+from foveal.daemon.rules.records import ItemKey
 from foveal.daemon.sessions.context_sets import set_context
 from foveal.daemon.sessions.session import (
     IncludedItem,

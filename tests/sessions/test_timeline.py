@@ -10,7 +10,7 @@ import pytest
 from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.sessions.session_events import TimelineKind, Use, UseSign
 from foveal.daemon.sessions.timeline import SessionEvent
-from foveal.daemon.transcripts.activity import Activity
+from foveal.daemon.transcripts.records import Activity
 
 from tests.delivery_cases import Opened, opened
 

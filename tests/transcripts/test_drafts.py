@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from foveal.daemon.memory.experience import Draft, Provenance
+from foveal.daemon.memory.records import Draft, Provenance
 from foveal.daemon.transcripts.cursor import Cursor
 from foveal.daemon.transcripts.extraction import Mined, MinedDecision, draft_of
 from msgspec.structs import replace

@@ -14,12 +14,13 @@ from foveal.daemon.core.errors import FovealError, InvalidRequest
 from foveal.daemon.core.events import EventHub
 from foveal.daemon.core.system import System
 from foveal.daemon.core.work import Work
-from foveal.daemon.memory.experience import Experience, Provenance
-from foveal.daemon.memory.pool import Pool
+from foveal.daemon.memory.records import Experience, Provenance
+from foveal.daemon.memory.service import Pool
 from foveal.daemon.transcripts import grafting as grafting_module
 from foveal.daemon.transcripts.cursor import CursorStore
 from foveal.daemon.transcripts.grafting import GraftService, SkippedLine, TranscriptResult
-from foveal.daemon.workspace.project import Project, load
+from foveal.daemon.workspace.project import load
+from foveal.daemon.workspace.service import Project
 
 from tests.transcript_cases import AT, Claude, append, write
 

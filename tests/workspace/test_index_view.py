@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.system import Stamp
 from foveal.daemon.privacy.policy import NO_POLICY, Policy
-from foveal.daemon.project.tree import FileRecord, Tree
+from foveal.daemon.project.records import FileRecord
+from foveal.daemon.project.service import Tree
 from foveal.daemon.workspace.index_view import VIEWS_MAX, IndexView
 
 HIDDEN = Policy(deny_paths=("b/**",))

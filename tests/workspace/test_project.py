@@ -17,12 +17,12 @@ from foveal.daemon.config.settings import UserConfig
 from foveal.daemon.core.errors import ConfigError, ProjectUnavailable
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import Stamp, System
-from foveal.daemon.index.messages import EDITS_MAX, ProjectProgress, TreeDelta
-from foveal.daemon.index.store import FILE_NAME, Activity, FileContent, Store
+from foveal.daemon.index.records import EDITS_MAX, FILE_NAME, Activity, ProjectProgress, TreeDelta
+from foveal.daemon.index.store import FileContent, Store
 from foveal.daemon.languages.shared.records import Symbol
-from foveal.daemon.memory.pool import Pool
-from foveal.daemon.project.roots import known_roots, project_folder
-from foveal.daemon.project.tree import FileRecord, ProjectState, Tree
+from foveal.daemon.memory.service import Pool
+from foveal.daemon.project.records import FileRecord, ProjectState
+from foveal.daemon.project.service import Tree, known_roots, project_folder
 from foveal.daemon.workspace.hot_files import (
     ASKED_MAX,
     ASKED_OFTEN,

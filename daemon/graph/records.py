@@ -1,0 +1,7 @@
+"""The values of `daemon/graph` that other rooms may hold."""
+
+from __future__ import annotations
+
+from .code_graph import CLASSES, FOUND_MAX, Certainty, Findings, FindPlaces, FoundPlace, Meaning
+from .connection import IMPACT_DEPTH
+from .usages import Needed, Role

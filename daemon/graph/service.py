@@ -1,0 +1,10 @@
+"""What other rooms may call of `daemon/graph`."""
+
+from __future__ import annotations
+
+from .code_graph import CodeGraph, at_definition, find_places
+from .connection import connection, impact, tests
+from .file_links import cycles, importers, imports, outline
+from .hierarchy import implementations, overrides, subclasses, superclasses
+from .subjects import fitting, meaning_of
+from .usages import callees, callers, needed_by, neighbours, references, unused

@@ -1,0 +1,25 @@
+"""What other rooms may call of `daemon/project`."""
+
+from __future__ import annotations
+
+from . import commits, git
+from .content import ContentReader, count_lines, decode, digest_of, is_current, split_lines
+from .git import head
+from .ignore import set_excluded
+from .lister import left_out
+from .metadata import KnownMetadata, metadata_key, read_metadata
+from .roots import (
+    check_named_root,
+    find_root,
+    is_temporary,
+    known_roots,
+    make_usable,
+    project_folder,
+    relative_path,
+    resolved,
+    write_record,
+)
+from .scan import Scanner
+from .text_kind import classify_content, kind_of_text, role_of
+from .tree import Layout, Tree, best_suffix, by_stem, files_named, has_module, split_node_id
+from .watcher import Watcher

@@ -1,0 +1,8 @@
+"""The values of `daemon/search` that other rooms may hold."""
+
+from __future__ import annotations
+
+from .answers import ProjectCall
+from .filters import Filter
+from .lookups import FILES_MAX, FILES_SHOWN
+from .query import NOTHING_FOUND, FoundDefinition, Hit, Need, Relation, Route, SearchQuery, SearchResult
