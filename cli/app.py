@@ -11,8 +11,7 @@ import click
 from ..ipc.version import __version__
 from . import terminal
 from .errors import FAILED, INTERRUPTED, OK, OUTPUT_CLOSED, USAGE, CliError, OutputFailed
-from .group import Command, CommandGroup, UnknownCommand, check_named, help_of, label_of
-from .options import SOCKET
+from .group import Command, CommandGroup, UnknownCommand, help_of, label_of
 from .settings import Settings
 
 SECTIONS = {
@@ -60,7 +59,7 @@ PROGRAMS = {
 MODULES = {name: module for commands in SECTIONS.values() for name, module in commands.items()}
 
 
-class App(click.Group):
+class App(CommandGroup):
     """The group of all commands. Imports a command when it is called; every outcome becomes an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -79,12 +78,9 @@ class App(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the named command. For an unknown name raises `UsageError` with the nearest known one."""
-        if ctx.resilient_parsing:  # a shell completes: it isn't told what is wrong
-            return super().resolve_command(ctx, args)
-        if args and any(args[0] in names for names in PROGRAMS.values()):
+        """Find the named command. Raises `UsageError` for one that must come first, or is unknown."""
+        if args and any(args[0] in names for names in PROGRAMS.values()) and not ctx.resilient_parsing:
             raise click.UsageError(f"{args[0]} must come first: foveal {args[0]} [OPTIONS]", ctx)
-        check_named(ctx, args, MODULES)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -160,8 +156,6 @@ def _usage_hint(error: click.UsageError) -> str:
 @click.group(
     cls=App,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    params=[SOCKET],
-    invoke_without_command=True,
 )
 @click.version_option(__version__, "-V", "--version", message="foveal %(version)s")
 @click.pass_context
@@ -181,8 +175,6 @@ def foveal(context: click.Context) -> None:
         foveal doctor               # what is wrong, and what to run
     """
     context.ensure_object(Settings)
-    if context.invoked_subcommand is None:
-        terminal.say(context.get_help())
 
 
 foveal.help = help_of(foveal)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 from .terminal import styled
@@ -23,8 +23,7 @@ class Check:
 
 def to_map(check: Check) -> dict[str, str]:
     """Return a check as JSON shows it."""
-    found = {"name": check.name, "level": check.level, "text": check.text}
-    return {**found, "fix": check.fix} if check.fix else found
+    return {name: value for name, value in asdict(check).items() if value}
 
 
 def to_text(check: Check) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .command import Reply, Run, command, degraded, list_command
-from .last import LAST, budget, last_context, late_note, print_sent
+from .last import LAST, budget, last_context, print_sent
 from .options import ALL, CWD, SINCE, UNTIL, argument, limit, option
 from .table import Column, number, path, words
 from .terminal import styled
@@ -94,20 +94,17 @@ def why_command(run: Run) -> None:
         foveal why last src/auth.py
         foveal why c_0123456789abcdef docs/plan.md --json
     """
-    sent = last_context(run, run.folder) if run.context_id == LAST else None
-    found = run.context_id if sent is None else sent["context_id"]
+    found = last_context(run, run.folder)["context_id"] if run.context_id == LAST else run.context_id
     reply = run.ask("ExplainPath", "foveal contexts", context_id=found, path=run.locate(run.path))
-    run.show(reply, describe_explanation(reply, run, sent))
+    run.show(reply, describe_explanation(reply, run))
     if not reply["shown"]:
         run.fail()
 
 
-def describe_explanation(reply: Reply, run: Run, sent: Reply | None) -> Iterator[str]:
+def describe_explanation(reply: Reply, run: Run) -> Iterator[str]:
     """Yield the lines about a reply to ExplainPath: a verdict, the reasons, what to do."""
     verdict = "shown" if reply["shown"] else "only named" if reply["named"] else "not in it"
     yield f"{styled(clean(run.path), bold=True)}: {verdict}"
     yield from (f"  {clean(reason)}" for reason in reply["reasons"])
     yield from (f"  -> {clean(advice)}" for advice in reply["advice"])
     yield from degraded(reply)
-    if sent is not None:
-        yield from late_note(run, sent)

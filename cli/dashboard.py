@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import webbrowser
 from collections.abc import Iterator, Mapping
@@ -82,15 +81,7 @@ def has_display(environ: Mapping[str, str]) -> bool:
 
 
 def _browse(url: str) -> bool:
-    """Open an address, without the messages that a browser prints when it starts."""
-    kept = os.dup(2)
-    quiet = os.open(os.devnull, os.O_WRONLY)
     try:
-        os.dup2(quiet, 2)
         return webbrowser.open(url)
     except (OSError, webbrowser.Error) as error:
         raise CliError(f"the browser can't be started: {error}", "foveal dashboard --login-url") from error
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(quiet)

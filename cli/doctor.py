@@ -203,7 +203,6 @@ def _quote(path: str) -> str:
     return shlex.quote(path)
 
 
-MIN_PYTHON = (3, 11)
 MIN_WATCHES = 65_536
 """Folders that may be watched, of all programs together; a large project has some 10,000 folders."""
 
@@ -221,9 +220,6 @@ DISK_WARNING_BYTES = 500_000_000
 def check_python() -> Check:
     """Look at the interpreter's version."""
     version = ".".join(map(str, sys.version_info[:3]))
-    if sys.version_info < MIN_PYTHON:
-        wanted = ".".join(map(str, MIN_PYTHON))
-        return wrong("python", f"Python {version} is too old", f"install Python {wanted} or newer")
     return ok("python", f"foveal {__version__} on Python {version} ({sys.executable})")
 
 

@@ -8,7 +8,6 @@ import click
 
 from . import terminal
 from .command import Run, command
-from .errors import CliError
 from .group import group
 from .options import JSON, argument
 
@@ -44,10 +43,5 @@ def path(run: Run) -> None:
 
 
 def _folders() -> dict[str, str]:
-    """Return the folder of each plugin, and the one that has all. Raises `CliError` if one is missing."""
-    missing = [name for name in PLUGINS if not (PLUGIN_FOLDER / name).is_dir()]
-    if missing:
-        raise CliError(
-            f"{PLUGIN_FOLDER} has no {missing[0]}", "install foveal again: its files are not complete"
-        )
+    """Return the folder of each plugin, and the one that has all."""
     return {"folder": str(PLUGIN_FOLDER), **{name: str(PLUGIN_FOLDER / name) for name in PLUGINS}}

@@ -84,8 +84,10 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that is meant. Raises `UnknownCommand`."""
-        check_named(ctx, args, self.commands)
+        """Find the command that is meant. Raises `UnknownCommand`; a shell that completes isn't told."""
+        known = self.list_commands(ctx)
+        if args and args[0] not in known and not args[0].startswith("-") and not ctx.resilient_parsing:
+            raise UnknownCommand(args[0], ctx, known)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -94,12 +96,6 @@ class CommandGroup(click.Group):
         if ctx.invoked_subcommand is None and not ctx.params.get("as_json"):
             terminal.say(ctx.get_help())
         return result
-
-
-def check_named(ctx: click.Context, args: list[str], known: Collection[str]) -> None:
-    """Raise `UnknownCommand` for a first word that is no command; a shell that completes isn't told."""
-    if args and args[0] not in known and not args[0].startswith("-") and not ctx.resilient_parsing:
-        raise UnknownCommand(args[0], ctx, known)
 
 
 def label_of(argument: click.Parameter) -> str:

@@ -20,11 +20,7 @@ from .command import Run
 from .errors import CliError
 from .settings import current_folder
 from .terminal import styled
-from .text import clean_lines, count, short_path
-
-MAX_DIFF_LINES = 400
-"""Maximum lines shown of one file's diff; the longest registration takes about 150."""
-
+from .text import clean_lines, short_path
 
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
@@ -70,13 +66,11 @@ def describe_change(change: Change) -> Iterator[str]:
     path = short_path(change.target.path)
     before = "/dev/null" if change.found.data is None else path
     diff = list(plain_diff(change, before, "/dev/null" if change.after is None else path))
-    for number, line in enumerate(diff[:MAX_DIFF_LINES]):
+    for number, line in enumerate(diff):
         shown = clean_lines(line.rstrip("\r"))
         colour = _COLOURS.get(shown[:1])
         style = {"bold": True} if number < 2 else {"fg": colour} if colour else {}
         yield styled(shown, **style)
-    if len(diff) > MAX_DIFF_LINES:
-        yield f"... {count(len(diff) - MAX_DIFF_LINES, 'more line')}"
     if change.found.place != change.target.path and change.found.data is not None:
         yield f"(written to {short_path(change.found.place)})"
 

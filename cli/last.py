@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterator
 from typing import Any
 
-from ..ipc.errors import NOT_FOUND, RpcError
+from ..ipc.errors import NOT_FOUND
 from . import terminal
-from .command import Remark, Reply, Run, command
+from .command import Reply, Run, command
 from .errors import CliError
 from .options import ALL, flag
 from .text import clean, count, end_of_path, lines_of, local_time, short_path, shortened, size
 
 PAGE = 100
 """Contexts asked for at once, while the last one is looked for."""
-
-
-ENTRIES_LOOKED_AT = 50
-"""Latest entries of a timeline that are looked at for a prompt whose context came too late."""
 
 
 SHOWN_MAX = 12
@@ -55,7 +50,7 @@ def last_command(run: Run) -> None:
         print_sent(run, sent["context_id"], "foveal last shows what it consisted of")
         return
     reply = run.ask("GetBuiltContext", "foveal contexts", context_id=sent["context_id"])
-    run.show(reply, chain(describe_last(reply), late_note(run, sent)))
+    run.show(reply, describe_last(reply))
 
 
 def print_sent(run: Run, context_id: str, hint: str) -> None:
@@ -67,33 +62,6 @@ def print_sent(run: Run, context_id: str, hint: str) -> None:
         raise CliError(reply["problem"], hint)
     else:
         terminal.say_text(reply["context"])
-
-
-def late_note(run: Run, sent: Reply) -> Iterator[str]:
-    """Yield a note on a later prompt of a session that got no context in time: it isn't in the list."""
-    if not sent["session_id"]:
-        return
-    try:
-        entries = run.ask("GetTimeline", session_id=sent["session_id"], limit=ENTRIES_LOOKED_AT)["entries"]
-    except RpcError:  # a session without a timeline
-        return
-    late = late_after(entries, sent["context_id"])
-    if late is not None:
-        what = f"“{late['text']}”" if late.get("text") else f"the {late['kind']}"
-        yield Remark(
-            f"{what} ({local_time(late['at'])}) came later and got no context: what was prepared wasn't ready"
-            " in time. Ask again, or see: foveal doctor"
-        )
-
-
-def late_after(entries: Sequence[Mapping[str, Any]], context_id: str) -> Mapping[str, Any] | None:
-    """Return the last entry after a context that got none in time, of a timeline with the latest first."""
-    for entry in entries:
-        if entry.get("context_id") == context_id:
-            return None
-        if entry.get("outcome") == "too late":
-            return entry
-    return None
 
 
 def sent_contexts(run: Run, folder: str | None) -> Iterator[dict[str, Any]]:

@@ -28,6 +28,11 @@ CONTEXTS_SEARCHED = 100
 SESSIONS = "foveal sessions list"
 
 
+def _remarks(request: Reply) -> list[str]:
+    gone = [f"no content: {request['pruned']}"] if request.get("pruned") else []
+    return [*(["degraded"] if request.get("degraded") else []), *gone]
+
+
 COLUMNS = (
     Column("REQUEST", "request_id"),
     Column("AT", lambda request: local_time(request["at"])),
@@ -217,8 +222,8 @@ def _section(title: str, lines: Sequence[str]) -> Iterator[str]:
 def _used(item: Reply, referred: Sequence[Reply] | None) -> str:
     """Return an item of a request with its mode and score, and whether a reply referred to it."""
     key = {name: item.get(name, "") for name in ("type", "name", "server_name")}
-    found = [{name: item.get(name, "") for name in key} for item in referred or ()]
-    mark = "  (the reply referred to it)" if key in found else ""
+    is_named = any(key.items() <= {"server_name": "", **one}.items() for one in referred or ())
+    mark = "  (the reply referred to it)" if is_named else ""
     return f"{item['include_mode']:<7} {_score(item)}  {item_label(item)}{mark}"
 
 
@@ -233,10 +238,3 @@ def _slice(part: Reply) -> str:
     name = part.get("path") or ("" if part["id"] == part["type"] else part["id"])
     name = end_of_path(name, terminal.room(2 + len(head) + len(cut)))
     return f"{head}{name}{cut}".rstrip()
-
-
-def _remarks(request: Reply) -> Iterator[str]:
-    if request.get("degraded"):
-        yield "degraded"
-    if request.get("pruned"):
-        yield f"no content: {request['pruned']}"

@@ -17,22 +17,6 @@ from .table import Column, number, path, table
 from .terminal import styled
 from .text import clean, count, duration, short_path, size
 
-SKIPPED = {
-    "binary": "binary",
-    "too_large": "larger than scan.max_file_bytes",
-    "unreadable": "unreadable",
-    "special": "neither files nor folders",
-    "not_utf8_name": "names that are not UTF-8",
-    "symlink": "links, which are not followed",
-    "quarantined": "left out because they crashed the indexer twice",
-    "ignored": "named by ignore rules",
-    "excluded": "named by .fovealignore or scan.exclude",
-    "vendored": "vendored or generated",
-    "worktree": "other work trees of the repository",
-}
-"""Reasons why a file or folder isn't read; unknown reasons are shown as they come."""
-
-
 PROJECTS = (
     path("PROJECT", "root"),
     Column("STATE", "state"),
@@ -132,4 +116,4 @@ def _describe_skipped(project: Reply) -> Iterator[str]:
     for reason, amount in sorted(project["skipped"].items()):
         kind, _, why = reason.rpartition(":")
         what = count(amount, "folder" if kind == "folder" else "file")
-        yield f"  {what}: {clean(SKIPPED.get(why, why))}"
+        yield f"  {what}: {clean(why.replace('_', ' '))}"

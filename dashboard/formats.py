@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import os
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import quote
@@ -39,10 +39,17 @@ def short(value: float | None) -> str:
     """Write a count in three digits or so: `950`, `12.3k`, `4.56M`."""
     if value is None:
         return NOTHING
-    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+    divided, unit = _scaled(value, ("G", "M", "k"))
+    return f"{divided:.3g}{unit}" if unit else f"{value:.0f}"
+
+
+def _scaled(value: float, units: Sequence[str]) -> tuple[float, str]:
+    """Return a number in the largest unit, each a thousand of the next, that it has one of; "" for none."""
+    for place, unit in enumerate(units):
+        limit = 1000.0 ** (len(units) - place)
         if abs(value) >= limit * ROUNDED_UP:
-            return f"{value / limit:.3g}{unit}"
-    return f"{value:.0f}"
+            return value / limit, unit
+    return value, ""
 
 
 def share(value: float | None) -> str:
@@ -59,10 +66,8 @@ def size(value: float | None) -> str:
     """Write a number of bytes: `1.2 MB`, in powers of 1,000."""
     if value is None:
         return NOTHING
-    for limit, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if value >= limit * ROUNDED_UP:
-            return f"{value / limit:.1f} {unit}"
-    return f"{value:.0f} B"
+    divided, unit = _scaled(value, ("TB", "GB", "MB", "kB"))
+    return f"{divided:.1f} {unit}" if unit else f"{value:.0f} B"
 
 
 def milliseconds(value: float | None) -> str:

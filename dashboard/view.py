@@ -66,6 +66,16 @@ class View:
         given = {name: value for name, value in params.items() if value is not None}
         return await self._link.call(method, given)
 
+    async def found(self, method: str, **params: Any) -> dict[str, Any] | None:
+        """Return what a method answers, None for what isn't there any more."""
+        try:
+            found: dict[str, Any] = await self.call(method, **params)
+        except RpcError as error:
+            if error.code != NOT_FOUND:
+                raise
+            return None
+        return found
+
     async def project(self, request: web.Request) -> ProjectChoice:
         """Return the project that the address names, or the last used one. Raises `NotOpen` if it isn't
         open, because reading a page opens no project."""

@@ -32,8 +32,6 @@ NOUNS = (
     "projects",
     "sessions",
     "requests",
-    "timeline",
-    "usage",
     "rules",
     "memory",
     "deliveries",

@@ -109,30 +109,14 @@ class Event:
 def event_name(payload: bytes) -> str:
     """Return an event's name from an unparsed payload; it decides the time limit only.
 
-    Quotes are escaped inside JSON strings, so a match is a field's name. Copilot's own payloads don't name
-    the event; other fields tell the events that matter here.
+    Quotes are escaped inside JSON strings, so a match is a field's name.
     """
     for field in (b'"hook_event_name"', b'"hookEventName"'):
         start = payload.find(field)
         if start >= 0:
             value = payload[start + len(field) : start + len(field) + 80].lstrip(b" \t\r\n:")
             return value[1:].partition(b'"')[0].decode("ascii", "replace") if value[:1] == b'"' else ""
-    if b'"toolName"' in payload:
-        return "postToolUse"
-    if b'"agentName"' in payload:
-        return "subagentStop" if b'"stopReason"' in payload or b'"response"' in payload else "subagentStart"
-    for field, name in _TELLING:
-        if field in payload:
-            return name
     return ""
-
-
-_TELLING: Final = (
-    (b'"stopReason"', "agentStop"),
-    (b'"prompt"', "userPromptSubmitted"),
-    (b'"source"', "sessionStart"),
-    (b'"reason"', "sessionEnd"),
-)
 
 
 def _read_event(arguments: Sequence[str], started: float) -> Event:
@@ -141,6 +125,7 @@ def _read_event(arguments: Sequence[str], started: float) -> Event:
 
     waiting = poll()
     waiting.register(0, POLLIN)
+    named = arguments[1] if len(arguments) > 1 else ""
     parts: list[bytes] = []
     size = 0
     deadline = started + PROMPT_S  # until something says which event it is
@@ -149,10 +134,9 @@ def _read_event(arguments: Sequence[str], started: float) -> Event:
         if not part:
             if size > MAX_PAYLOAD_BYTES:
                 raise ValueError(f"the payload has {size:,} bytes; at most {MAX_PAYLOAD_BYTES:,} are taken")
-            name = arguments[1] if len(arguments) > 1 else ""
-            return Event(arguments[0], name, b"".join(parts), started)
+            return Event(arguments[0], named, b"".join(parts), started)
         if not size:
-            deadline = started + BUDGETS_S.get(event_name(part), OTHER_S)
+            deadline = started + BUDGETS_S.get(named or event_name(part), OTHER_S)
         size += len(part)
         if size <= MAX_PAYLOAD_BYTES:
             parts.append(part)

@@ -11,7 +11,7 @@ import contextlib
 import logging
 import socket
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Generic, TypeVar
+from importlib import import_module
 
 from aiohttp import web
 
@@ -20,31 +20,22 @@ from .mcp_server.caller import ClientIdentity
 
 log = logging.getLogger(__name__)
 
-About = TypeVar("About")
-"""What a protocol knows of its client."""
-
-Serve = Callable[[socket.socket, bytes, About, str], Awaitable[None]]
+Serve = Callable[[socket.socket, bytes, ClientIdentity, str], Awaitable[None]]
 """Serves a connection and closes it, given the greeting, the client and the daemon's socket."""
 
 
-class UpgradeFace(Generic[About]):
+class UpgradeFace:
     """Serves a protocol on connections that the HTTP face gives up; `connections` counts them.
 
-    `name` is the protocol's, and that of the command that asks for it. `read` turns a query into the client,
-    or raises `RpcError`. `load` imports the server, in a thread, at the first connection.
+    `name` is the protocol's, and that of the command that asks for it. The `module` with its server is
+    imported, in a thread, at the first connection: the SDK of MCP takes a second, which only its clients
+    should pay.
     """
 
-    def __init__(
-        self,
-        name: str,
-        daemon_socket: str,
-        read: Callable[[Mapping[str, str]], About],
-        load: Callable[[], Serve[About]],
-    ) -> None:
+    def __init__(self, name: str, daemon_socket: str, module: str) -> None:
         self._name = name
         self._daemon_socket = daemon_socket
-        self._read = read
-        self._load = load
+        self._module = module
         self._served: dict[asyncio.Task[None], socket.socket] = {}
 
     @property
@@ -63,16 +54,16 @@ class UpgradeFace(Generic[About]):
                 UNSUPPORTED,
                 f"{self._name.upper()} is served to `foveal {self._name}`, which a host or an editor starts",
             )
-        about = self._read(request.query)
-        serve = await asyncio.to_thread(self._load)  # takes half a second
+        about = _client(request.query, needs_session=self._name == "mcp")
+        module = await asyncio.to_thread(import_module, self._module, __package__)
         connection = _take(request)
         if connection is not None:
-            task = asyncio.create_task(self._serve(serve, connection, about))
+            task = asyncio.create_task(self._serve(module.serve_connection, connection, about))
             self._served[task] = connection
             task.add_done_callback(self._served.pop)
         return web.Response()  # nobody reads it
 
-    async def _serve(self, serve: Serve[About], connection: socket.socket, about: About) -> None:
+    async def _serve(self, serve: Serve, connection: socket.socket, about: ClientIdentity) -> None:
         greeting = (
             f"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: {self._token}\r\n\r\n"
         )
@@ -110,39 +101,18 @@ def _take(request: web.Request) -> socket.socket | None:
     return connection
 
 
-def mcp_face(daemon_socket: str) -> UpgradeFace[ClientIdentity]:
+def mcp_face(daemon_socket: str) -> UpgradeFace:
     """Return the face that serves MCP to `foveal mcp`."""
-    return UpgradeFace("mcp", daemon_socket, _mcp_client, _load_mcp)
+    return UpgradeFace("mcp", daemon_socket, ".mcp_server.server")
 
 
-def lsp_face(daemon_socket: str) -> UpgradeFace[str]:
+def lsp_face(daemon_socket: str) -> UpgradeFace:
     """Return the face that serves LSP to `foveal lsp`, for the folder that the editor started it in."""
-    return UpgradeFace("lsp", daemon_socket, _editor_folder, _load_lsp)
+    return UpgradeFace("lsp", daemon_socket, ".editors.lsp_server")
 
 
-def _mcp_client(query: Mapping[str, str]) -> ClientIdentity:
+def _client(query: Mapping[str, str], *, needs_session: bool) -> ClientIdentity:
     cwd, session = query.get("cwd", ""), query.get("session", "")
-    if not cwd.startswith("/") or not session:
+    if not cwd.startswith("/") or (needs_session and not session):
         raise RpcError(INVALID_PARAMS, "cwd must be an absolute path, and session an id")
     return ClientIdentity(cwd=cwd, chosen=query.get("chosen") == "1", session_id=session)
-
-
-def _editor_folder(query: Mapping[str, str]) -> str:
-    cwd = query.get("cwd", "")
-    if not cwd.startswith("/"):
-        raise RpcError(INVALID_PARAMS, "cwd must be an absolute path", {"field": "cwd"})
-    return cwd
-
-
-def _load_mcp() -> Serve[ClientIdentity]:
-    """Import the SDK, which takes a second that only MCP clients should pay."""
-    from .mcp_server.server import serve_connection
-
-    return serve_connection
-
-
-def _load_lsp() -> Serve[str]:
-    """Import pygls, which only editors should pay for."""
-    from .editors.lsp_server import serve_connection
-
-    return serve_connection

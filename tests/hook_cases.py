@@ -45,6 +45,11 @@ def event_name(name: str) -> str:
     return name.removeprefix("vscode_").partition("_")[0]
 
 
+def words(host: str, name: str) -> tuple[str, ...]:
+    """Return what a hook's command says besides the host: Copilot's own payloads don't name their event."""
+    return (event_name(name),) if host == "copilot" and not name.startswith("vscode_") else ()
+
+
 def context_of(host: str, name: str, output: str) -> str:
     """Check that a host would accept an output for an event, and return the text for the model in it.
 

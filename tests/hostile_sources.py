@@ -9,8 +9,8 @@ import sys
 
 from foveal.daemon.languages.shared.parse import parse_source
 
-MANY = 1_500
-"""Deeper than Python may recurse, and three times as deep as trees are read."""
+MANY = 1_100
+"""Deeper than Python may recurse, and twice as deep as trees are read."""
 HOSTILE = {
     "open": b"(" * MANY,
     "nested": b"(" * MANY + b")" * MANY,

@@ -7,10 +7,12 @@ from textwrap import dedent
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.languages.shared.records import ParsedFile
 
+from tests.parse_cases import plain
+
 
 def parsed(source: str, language: str) -> ParsedFile:
-    """Return what was read out of a source, whose common indentation goes."""
-    return parse_source(dedent(source).strip("\n").encode(), language)
+    """Return what was read out of a source, whose common indentation and marks go."""
+    return parse_source(plain(dedent(source).strip("\n")), language)
 
 
 def references(source: str, language: str) -> list[str]:

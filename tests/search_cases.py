@@ -9,11 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from foveal.daemon.core.system import Stamp, System
+from foveal.daemon.index.chunk_table import pack_chunks
 from foveal.daemon.index.chunks import Chunk
+from foveal.daemon.index.fact_table import StoredFacts, pack_facts
 from foveal.daemon.index.indexer import ProjectIndexer
 from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.messages import Event, OpenProject
 from foveal.daemon.index.store import FileContent, Reader, Store
+from foveal.daemon.languages.shared.interface import interface_of
+from foveal.daemon.languages.shared.records import References, Symbol
 from foveal.daemon.project.tree import FileRecord, Tree
 
 from tests.conftest import DEADLINE_S, write_files
@@ -81,11 +85,18 @@ def chunk(text: str, name: str = "", line: int = 1, *, kind: str = "function", e
     return Chunk(line, line, name, kind, names, text, digest, embed)
 
 
+def facts_of(language: str, symbols: Sequence[Symbol], references: References | None) -> StoredFacts | None:
+    """Return a file's facts as they are stored."""
+    if references is None:
+        return None
+    return pack_facts(interface_of(language, symbols, references), references)
+
+
 def put(store: Store, path: str, chunks: Iterable[Chunk], language: str = "python") -> None:
     """Write a file with these chunks into an index."""
     record = FileRecord(path, Stamp(1, 2, 3, 4), b"digest", language)
     with store.transaction():
-        store.put_contents([FileContent(record, (), (), tuple(chunks))])
+        store.put_contents([FileContent(record, (), (), pack_chunks(tuple(chunks)))])
 
 
 def remove(store: Store, *paths: str) -> None:

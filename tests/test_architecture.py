@@ -57,8 +57,8 @@ ROOMS = (
     "daemon/core",
     "daemon/privacy",
     "daemon/languages",
-    "daemon/linking",
     "daemon/config",
+    "daemon/linking",
     "daemon/project",
     "daemon/index",
     "daemon/embedding",
@@ -83,6 +83,12 @@ ROOMS = (
 )
 """The rooms from the ground up: what is in one imports only what is in it or in a room named before it."""
 
+LIBRARIES = ROOMS[: ROOMS.index("daemon/linking")]
+"""Rooms without state: functions and values by subject, so that each of their files may be imported."""
+
+DOORS = ("service", "records")
+"""Files of a room of the daemon, libraries aside, that other rooms may import: what they call and what they hold."""
+
 
 def test_imports_point_down() -> None:
     wrong = [
@@ -91,6 +97,34 @@ def test_imports_point_down() -> None:
         if ROOMS.index(room_of(path)) < ROOMS.index(room_of(target))
     ]
     assert not wrong
+
+
+def test_other_rooms_enter_by_the_doors() -> None:
+    entered = [(path, target) for path, target, _ in imported_by_other_rooms() if has_doors(room_of(target))]
+    assert len(entered) > 200, "the rule would hold of nothing"
+    assert not [f"{path} imports {target}" for path, target in entered if Path(target).name not in DOORS]
+
+
+def test_doors_name_only_what_other_rooms_use() -> None:
+    used = {(target, name) for _, target, name in imported_by_other_rooms()}
+    doors = [path for path in modules() if path.stem in DOORS and has_doors(room_of(relative(path)))]
+    assert len(doors) > 25, "the rule would hold of nothing"
+    unused = [
+        f"{relative(path)}: {name}"
+        for path in doors
+        for name in names_passed_on(path)
+        if (relative(path).removesuffix(".py"), name) not in used
+    ]
+    assert not unused
+
+
+def names_passed_on(path: Path) -> Iterator[str]:
+    """Yield what a door imports from its own room without using it."""
+    text = path.read_text(encoding="utf-8")
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.ImportFrom) and node.level == 1:
+            names = (alias.asname or alias.name for alias in node.names)
+            yield from (name for name in names if len(re.findall(rf"\b{name}\b", text)) == 1)
 
 
 def test_each_file_is_in_a_room() -> None:
@@ -204,6 +238,15 @@ def room_of(path: str) -> str:
     return max((room for room in ROOMS if f"{path}/".startswith(f"{room}/")), key=len, default=".")
 
 
+def has_doors(room: str) -> bool:
+    """Tell whether a room is entered by its doors alone: those of the daemon that are no libraries."""
+    return room.startswith("daemon/") and room not in LIBRARIES
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
 @cache
 def modules() -> tuple[Path, ...]:
     found = [ROOT / "__init__.py", ROOT / "__main__.py"]
@@ -213,28 +256,37 @@ def modules() -> tuple[Path, ...]:
     return tuple(path for path in found if path.exists())
 
 
-@cache
-def internal_imports() -> tuple[tuple[str, str], ...]:
+def imported_by_other_rooms() -> Iterator[tuple[str, str, str]]:
+    return (one for one in imports_by_name() if room_of(one[0]) != room_of(one[1]))
+
+
+def internal_imports() -> set[tuple[str, str]]:
     """Return (file, imported module as a path) for every import of the package by itself."""
-    found = tuple(_internal_imports())
+    return {(path, target) for path, target, _ in imports_by_name()}
+
+
+@cache
+def imports_by_name() -> tuple[tuple[str, str, str], ...]:
+    """Return (file, imported module as a path, imported name, empty for the module itself)."""
+    found = tuple(_imports_by_name())
     assert len(found) > 1_500, "the rules of this file would hold of nothing"
     return found
 
 
-def _internal_imports() -> Iterator[tuple[str, str]]:
+def _imports_by_name() -> Iterator[tuple[str, str, str]]:
     for path in modules():
-        relative = path.relative_to(ROOT)
-        package = list(relative.parent.parts)
+        package = list(path.relative_to(ROOT).parent.parts)
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.ImportFrom) or not node.level:
                 continue
             base = package[: len(package) - node.level + 1]
-            module = (node.module or "").split(".") if node.module else []
-            for alias in node.names if not module else [None]:
-                names = [*base, *module, *([alias.name] if alias else [])]
-                target = "/".join(names)
-                if target:
-                    yield str(relative), target
+            module = [*base, *(node.module or "").split(".")] if node.module else base
+            for alias in node.names:
+                inner = "/".join([*module, alias.name])
+                if (ROOT / f"{inner}.py").exists():
+                    yield relative(path), inner, ""
+                elif module:
+                    yield relative(path), "/".join(module), alias.name
 
 
 def imported_names(path: Path) -> Iterator[str]:

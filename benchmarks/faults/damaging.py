@@ -94,6 +94,35 @@ def schema_edited(path: Path, chance: random.Random) -> str:
     return f"the schema changed at {place} of {text[:40]!r}"
 
 
+def types_swapped(path: Path, chance: random.Random) -> str:
+    """Put a value of another type into a column, which SQLite lets anybody do."""
+    with sqlite3.connect(path) as database:
+        tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+        filled = [
+            name
+            for (name,) in database.execute(tables).fetchall()
+            if database.execute(f'SELECT 1 FROM "{name}"').fetchone()
+        ]
+        table = chance.choice(filled)
+        columns = database.execute(f'PRAGMA table_info("{table}")').fetchall()
+        choice = [row for row in columns if not (row[2] == "INTEGER" and row[5])]
+        name, declared = chance.choice(choice or columns)[1:3]
+        other = {"TEXT": "x'ff00'", "INTEGER": "'text'", "BLOB": "'text'", "REAL": "'text'"}.get(
+            declared, "x'ff'"
+        )
+        key = "rowid" if database.execute(_HAS_ROWID, (table,)).fetchone() else f'"{columns[0][1]}"'
+        one = f'SELECT {key} FROM "{table}" ORDER BY random() LIMIT 1'
+        try:
+            database.execute(f'UPDATE "{table}" SET "{name}" = {other} WHERE {key} IN ({one})')
+        except sqlite3.Error:
+            database.execute("PRAGMA user_version = 99")  # a STRICT table, or a key that is taken
+    database.close()
+    return f"{table}.{name} given another type"
+
+
+_HAS_ROWID = "SELECT 1 FROM sqlite_master WHERE name = ? AND sql NOT LIKE '%WITHOUT ROWID%'"
+
+
 def a_folder(path: Path, chance: random.Random) -> str:
     """Put a folder with a file in it into the place."""
     _take_away(path)
@@ -137,7 +166,7 @@ PAGE_BYTES = 4_096
 
 CONTENT = (truncated, flipped, flipped_20, flipped_1000, zeroed_page, garbage_behind, another_content)
 KIND = (a_folder, a_loop, a_pipe, a_link)
-SQL = (schema_edited,)
+SQL = (schema_edited, types_swapped)
 """For databases only."""
 
 

@@ -32,9 +32,6 @@ class ModelServer:
         self.script: Script = {}
         self.dialect: Dialect = lambda step, request: Call("none", {})
         self.requests: list[Request] = []
-        self.bodies: list[dict[str, Any]] = []
-        """The requests as they came."""
-        self.unknown: list[str] = []
         self.port = 0
         self._number = 0
 
@@ -69,7 +66,6 @@ class ModelServer:
         for ending, wire in WIRES.items():
             if ending in path:
                 return await self._answer(request, body, wire)
-        self.unknown.append(path)
         return web.json_response({})
 
     async def _answer(self, request: web.Request, body: dict[str, Any], wire: Wire) -> web.StreamResponse:
@@ -80,7 +76,6 @@ class ModelServer:
         said = step if isinstance(step, Say) else self.dialect(step, seen)
         text = said.text if isinstance(said, Say) else f"{said.name} {said.text or said.json}"
         self.requests.append(Request(seen.at, seen.path, seen.system, seen.messages, seen.tools, text))
-        self.bodies.append(body)
         self._number += 1
         made = list(events(said, f"{self._number:08x}", body))
         if request.path.endswith(":generateContent") or (wire is not GEMINI and not body.get("stream")):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from .delivery import ELEMENT, START, TAG, Check, Sent, answered, deliveries
@@ -98,16 +98,14 @@ class Trial:
         self._sent: list[Sent] = []
 
     def go(self) -> None:
-        """Register foveal, run the host through everything, and remove foveal again."""
+        """Register foveal and run the host through everything."""
         world = self.world
-        before = world.settings()
         self._check("installed", "done" in world.foveal("hooks", "install", world.host.host, "--yes"))
         with world.daemon():
             self._first_session()
             self._next_session()
             self._alone()
         self.checks += deliveries(self._sent, late=world.host.late_contexts)
-        self._check_uninstall(before)
 
     def _check(self, name: str, ok: bool | None, detail: str = "") -> None:
         self.checks.append(Check(name, ok, "" if ok else detail))
@@ -228,18 +226,6 @@ class Trial:
         self._check("nothing half-written", not parts, f"{len(parts)} files in the spool")
         world.stop_daemon()
 
-    def _check_uninstall(self, before: Mapping[str, bytes]) -> None:
-        world = self.world
-        said = world.foveal("hooks", "uninstall", world.host.host, "--yes")
-        after = world.settings()
-        ours = [path for path, data in after.items() if b"foveal" in data and str(world.home) not in path]
-        left = [
-            path
-            for path, data in after.items()
-            if b"/bin/foveal" in data and before.get(path) != data and _is_settings(path)
-        ]
-        self._check("uninstall clean", not left and not ours, f"left in {left or ours}: {said[-200:]}")
-
     def _prompt(self, prompt: str, more: str) -> Run:
         run = self.world.run(self._script, prompt, more)
         self._sent.append(Sent(prompt, SHOWN.get(prompt), run.requests, run.output))
@@ -262,8 +248,3 @@ def _elements(text: str) -> set[str]:
 
 def _is_answered(run: Run) -> bool:
     return run.status == 0 and any(request.answer == "It is away." for request in run.requests)
-
-
-def _is_settings(path: str) -> bool:
-    names = ("settings.json", "config.toml", "hooks.json", ".claude.json", "mcp-config.json", "foveal.json")
-    return path.endswith((*names, "opencode.json", "foveal.js"))

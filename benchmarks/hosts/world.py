@@ -206,17 +206,6 @@ class World:
         found: list[Mapping[str, Any]] = reply["experiences"]
         return found
 
-    def settings(self) -> dict[str, bytes]:
-        """Return the files of the user's and the project's settings, without what hosts keep of their own."""
-        own = (".json", ".toml", ".jsonc", ".js")
-        kept = [self.home, *(self.root / name for name in (".claude", ".codex", ".gemini", ".github/hooks"))]
-        return {
-            str(path): path.read_bytes()
-            for folder in kept
-            for path in folder.rglob("*")
-            if path.is_file() and path.suffix in own and "node_modules" not in path.parts
-        }
-
 
 def _words(name: str) -> tuple[str, str]:
     """Return host and event of the name of a payload; the host may have a dash in it."""

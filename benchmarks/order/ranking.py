@@ -126,27 +126,6 @@ def _groups(rows: Rows) -> Iterator[tuple[str, Rows]]:
     yield "questions", [row for row in rows if row["kind"] != "commit"]
     for kind in sorted({str(row["kind"]) for row in rows} - {"commit"}):
         yield f"questions, {kind}", [row for row in rows if row["kind"] == kind]
-    embedded = {row["project"] for row in rows if row["state"] == "all"}
-    yield (
-        "commits, embedded code bases",
-        [row for row in rows if row["kind"] == "commit" and row["project"] in embedded],
-    )
-    yield (
-        "questions, embedded code bases",
-        [row for row in rows if row["kind"] != "commit" and row["project"] in embedded],
-    )
-    for language in sorted({str(row["language"]) for row in rows}):
-        for kind, of_commits in (("commits", True), ("questions", False)):
-            yield (
-                f"{language}, {kind}",
-                [
-                    row
-                    for row in rows
-                    if row["language"] == language
-                    and (row["kind"] == "commit") == of_commits
-                    and row["state"] == "nothing"
-                ],
-            )
 
 
 def _line(what: str, state: str, rows: Rows, earlier: Earlier | None) -> str:

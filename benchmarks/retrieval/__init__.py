@@ -7,7 +7,7 @@ Both read clones that lie in one folder, and nothing else:
 
     $ git clone https://github.com/OWNER/NAME CLONES/NAME     # for each in repositories.toml, full history
     $ python -m benchmarks.retrieval.checkout CLONES TREES
-    $ python -m benchmarks.retrieval.mining CLONES COMMITS.jsonl --fixes FIXES.jsonl
+    $ python -m benchmarks.retrieval.mining CLONES COMMITS.jsonl
     $ python -m benchmarks.retrieval --trees TREES --clones CLONES --mined COMMITS.jsonl
 
 No message is kept here: the same pins and the same rules mine the same questions again.

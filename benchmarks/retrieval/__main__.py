@@ -19,8 +19,8 @@ import platformdirs
 
 from .corpora import SPLITS
 from .judged import Judged, Project, chosen, corpus_projects, read_mined, read_written, tree_projects
-from .report import figures_table, markdown, to_map
-from .running import Options, measure, run
+from .report import markdown
+from .running import Options, run
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -35,18 +35,14 @@ def main(arguments: list[str] | None = None) -> int:
         threads=options.threads,
         vectors=not options.lexical_only,
         baselines=not options.no_baselines,
-        semble=options.semble,
         fresh=options.fresh,
     )
     results = run(projects, settings)
     machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
     date = datetime.now(UTC).date().isoformat()
     print(f"{machine}, {date}\n\n{markdown(results)}", flush=True)
-    if options.figures and settings.vectors:
-        results.figures = measure(projects, settings, results)
-        print(figures_table(results.figures))
     if options.json:
-        body = {"machine": machine, "date": date} | to_map(results)
+        body = {"machine": machine, "date": date, "scores": results.scores}
         options.json.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
     return 0
 
@@ -68,11 +64,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--only", nargs="+", default=[], metavar="NAME", help="these corpora and trees only")
     add("--lexical-only", action="store_true", help="embed nothing, leave out what needs vectors")
     add("--no-baselines", action="store_true", help="ask the product only")
-    add("--semble", type=Path, metavar="PYTHON", help="interpreter of an environment with semble 0.7.0")
-    add("--figures", action="store_true", help="measure throughput and memory as well")
     add("--fresh", action="store_true", help="make the indexes anew; embeddings stay")
     add("--threads", type=int, default=1, help="threads that embed (default: 1)")
-    add("--json", type=Path, metavar="FILE", help="write everything there, question by question")
+    add("--json", type=Path, metavar="FILE", help="write the scores there, by method and question")
     return parser
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -17,15 +17,10 @@ from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.store import Reader
 from foveal.daemon.project.tree import Tree
 from foveal.daemon.search.candidates import (
-    LEXICAL_MAX,
     VECTOR_MAX,
     GatheredCandidates,
-    named_chunks,
-    search_terms,
 )
 from foveal.daemon.search.filters import EVERYTHING
-from foveal.daemon.search.question import Question, take_apart
-from foveal.daemon.search.question_route import route_question
 from foveal.daemon.search.router import conclude, gather
 from msgspec.structs import replace
 
@@ -37,18 +32,8 @@ DEPTH = 50
 """Files that are asked for; what comes later counts as not found."""
 
 WHOLE = "whole"
-STAGES = (
-    "taking apart",
-    "tree",
-    "lexical",
-    "gathering",
-    "embedding the question",
-    "vectors",
-    "ranking",
-    WHOLE,
-)
-"""In the order of the table. The first three are timed by themselves, and once more within `gathering`;
-`whole` is the real way from text to hits: gathering, vectors, ranking."""
+STAGES = ("gathering", "embedding the question", "vectors", "ranking", WHOLE)
+"""In the order of the table; `whole` is the way from text to hits, the sum of the others."""
 
 WARM_UP = 3
 """So many questions are asked of a project before its times count: files are mapped, caches are filled."""
@@ -66,25 +51,16 @@ class Evidence:
 
 @dataclass
 class Clock:
-    """Times by stage in milliseconds: on the wall, and `busy` on the thread's own clock, which stands still
-    while others have the core."""
+    """Times by stage in milliseconds."""
 
     times: dict[str, list[float]] = field(default_factory=lambda: {stage: [] for stage in STAGES})
-    busy: dict[str, list[float]] = field(default_factory=lambda: {stage: [] for stage in STAGES})
 
     def time(self, stage: str, work: Callable[[], T]) -> T:
         """Return what the work returns."""
-        started, busy = time.perf_counter(), time.thread_time()
+        started = time.perf_counter()
         result = work()
-        self.busy[stage].append((time.thread_time() - busy) * 1000)
         self.times[stage].append((time.perf_counter() - started) * 1000)
         return result
-
-    def add_up(self, stages: Iterable[str], whole: str) -> None:
-        """Take the sum of the last times of stages as the time of another."""
-        chosen = list(stages)
-        for times in (self.times, self.busy):
-            times[whole].append(sum(times[stage][-1] for stage in chosen))
 
 
 class Asked:
@@ -121,8 +97,7 @@ class Asked:
                 stages += ["embedding the question", "vectors"]
             clock.time("ranking", lambda: conclude(gathered, hits, self.tree, self.reader, DEPTH))
             stages.append("ranking")
-        clock.add_up(stages, WHOLE)
-        self._time_parts(text, clock)
+        clock.times[WHOLE].append(sum(clock.times[stage][-1] for stage in stages))
         return Evidence((gathered, hits), self._unrouted(text, gathered, hits))
 
     def rank(self, evidence: Evidence, variant: Variant) -> list[str]:
@@ -152,7 +127,7 @@ class Asked:
     def _queries(self, gathered: GatheredCandidates, clock: Clock) -> Floats | None:
         """Embed a question as the embedder does, None where it wouldn't be asked to."""
         question, model = gathered.question, self._model
-        # As in daemon/search/service.py.
+        # As in daemon/search/search_service.py.
         texts = question.windows or ((question.text[:1_000],) if question.text.strip() else ())
         if model is None or self._vectors is None or not texts:
             return None
@@ -165,20 +140,3 @@ class Asked:
         assert vectors is not None  # there are queries
         found: VectorHits = clock.time("vectors", lambda: vectors.search(queries, VECTOR_MAX, gathered.files))
         return found.hits
-
-    def _time_parts(self, text: str, clock: Clock) -> None:
-        """Time what `gather` does, one after the other."""
-
-        def parts() -> Question:
-            question = take_apart(text)
-            route_question(question, lambda _: False)
-            return question
-
-        question = clock.time("taking apart", parts)
-        clock.time("tree", lambda: named_chunks(question, self.tree, self.reader))
-        clock.time("lexical", lambda: self._search_words(question))
-
-    def _search_words(self, question: Question) -> None:
-        lexical = self.lexical.current()
-        hits = lexical.search(search_terms(question, lexical), LEXICAL_MAX)
-        self.reader.chunks.by_ids([hit.chunk_id for hit in hits])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from importlib.metadata import version
 
 import bm25s  # type: ignore[import-untyped]  # has no annotations
 from foveal.daemon.index.store import Reader
@@ -17,7 +16,6 @@ class ChunkBm25:
     """The chunks' text alone, each file by its best chunk; words, stop words and constants are bm25s' own."""
 
     name = "bm25s, chunks"
-    version = version("bm25s")
 
     def rank(self, project: Project, reader: Reader) -> Ranked:
         """Answer the questions of a project."""
@@ -29,7 +27,6 @@ class FileBm25:
     """Whole files, as many as the product reads."""
 
     name = "bm25s, files"
-    version = version("bm25s")
 
     def rank(self, project: Project, reader: Reader) -> Ranked:
         """Answer the questions of a project."""
@@ -41,17 +38,15 @@ class FileBm25:
 
 
 def _rank(project: Project, documents: Sequence[tuple[str, str]]) -> Ranked:
-    started = time.perf_counter()
     index = bm25s.BM25()
     index.index(bm25s.tokenize([text for _, text in documents], show_progress=False), show_progress=False)
-    ready = time.perf_counter() - started
     paths = [path for path, _ in documents]
     rankings, query_ms = [], []
     for question in project.questions:
         started = time.perf_counter()
         rankings.append(files_of_chunks(paths, _scores(index, question.text, len(paths))))
         query_ms.append((time.perf_counter() - started) * 1000)
-    return Ranked(rankings, ready, query_ms)
+    return Ranked(rankings, query_ms)
 
 
 def _scores(index: bm25s.BM25, text: str, count: int) -> list[float]:

@@ -50,10 +50,10 @@ class Embedder:
         self._threads.shutdown()
         self.store.close()
 
-    def vectors(self, name: str, folder: Path, store: EmbeddingStore | None = None) -> ProjectVectors:
+    def vectors(self, name: str, folder: Path) -> ProjectVectors:
         """Return the vectors of an indexed project, with those that are known already."""
         vectors = ProjectVectors(
-            name, str(folder), store or self.store, model_key(DEFAULT_MODEL), self.model.dim, self._system
+            name, str(folder), self.store, model_key(DEFAULT_MODEL), self.model.dim, self._system
         )
         vectors.refresh()
         return vectors

@@ -22,7 +22,6 @@ _REFERENCE = re.compile(
     rf"(?<![\w/]){_NUMBER}(?:\s*(?:,|and|&)\s*(?:{_VERB}\s*)?{_NUMBER})*",
     re.IGNORECASE,
 )
-_FIXES = re.compile(rf"\b{_VERB}\s*:?\s+(?:issue\s+|bug\s+)?(?<![\w/]){_NUMBER}", re.IGNORECASE)
 _LEFT_OVERS = (
     (re.compile(r"https?://\S+"), ""),
     (re.compile(r"\(\s*(?:[,;:&]|and|\s)*\)|\[\s*[,;:]*\s*\]"), ""),
@@ -55,13 +54,6 @@ def question(message: str) -> str:
     if _ASKS_NOTHING.search(subject) or len(_WORD.findall(clean)) < SUBJECT_WORDS:
         return ""
     return "\n".join([clean, *_first_lines(rest)])
-
-
-def fixed_issues(message: str, path: str) -> list[int]:
-    """Return the numbers of the issues of repository `path` (owner/name) that a message says it fixes."""
-    matches = list(_FIXES.finditer(_HTML_COMMENT.sub("", message)))
-    own = f"github.com/{path.lower()}/"
-    return sorted({int(match[1]) for match in matches if "://" not in match[0] or own in match[0].lower()})
 
 
 def _first_lines(body: str) -> list[str]:

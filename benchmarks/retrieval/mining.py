@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from .messages import fixed_issues, question
+from .messages import question
 from .repositories import Repository, clone_of, git_command, read_repositories
 from .source_files import language_of
 
@@ -39,7 +39,6 @@ class Question:
     language: str  # of the first answer
     split: str
     commit: str  # it made the change
-    issues: tuple[int, ...] = ()  # numbers of the issues that the commit says it fixes
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,18 +54,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.retrieval.mining", description=__doc__)
     parser.add_argument("clones", type=Path, help="folder with a full clone of each repository")
     parser.add_argument("commits", type=Path, help="file for the questions")
-    parser.add_argument("--fixes", type=Path, help="file for every commit that says which issue it fixes")
     arguments = parser.parse_args()
     commits: list[Question] = []
-    fixes: list[Question] = []
     for repository in read_repositories():
         clone = clone_of(arguments.clones, repository)
         commits += mine_commits(clone, repository)
-        fixes += mine_fixes(clone, repository) if arguments.fixes else []
     write_questions(arguments.commits, commits)
-    if arguments.fixes:
-        write_questions(arguments.fixes, fixes)
-    print(f"{len(commits)} commits, {len(fixes)} fixes", file=sys.stderr)
+    print(f"{len(commits)} commits", file=sys.stderr)
     return 0
 
 
@@ -88,16 +82,6 @@ def mine_commits(clone: Path, repository: Repository, limit: int = COMMITS_PER_R
     return chosen
 
 
-def mine_fixes(clone: Path, repository: Repository) -> list[Question]:
-    """Return the commits after the pinned tree that say that they fix one issue, and no other commit's.
-
-    The query is the commit's message, possibly ""; the issue's own words are not in a git history.
-    """
-    fixes = [each for each in _candidates(clone, repository) if len(each.issues) == 1]
-    numbers = [each.issues for each in fixes]
-    return [each for each in fixes if numbers.count(each.issues) == 1]
-
-
 def write_questions(path: Path, questions: Iterable[Question]) -> None:
     """Write one JSON object a line."""
     lines = [json.dumps(asdict(each), ensure_ascii=False) + "\n" for each in questions]
@@ -108,7 +92,8 @@ def read_questions(path: Path) -> list[Question]:
     """Return the questions of a file that `write_questions` wrote."""
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     return [
-        Question(**row | {"answers": tuple(row["answers"]), "issues": tuple(row["issues"])}) for row in rows
+        Question(**{key: row[key] for key in row if key != "issues"} | {"answers": tuple(row["answers"])})
+        for row in rows  # `issues` are of files that earlier versions wrote
     ]
 
 
@@ -133,7 +118,6 @@ def _candidates(clone: Path, repository: Repository) -> Iterator[Question]:
             language=language_of(answers[0]),
             split=repository.split,
             commit=commit.id,
-            issues=tuple(fixed_issues(commit.message, repository.path)),
         )
 
 

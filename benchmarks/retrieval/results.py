@@ -32,20 +32,15 @@ class Cost:
 class Results:
     """The scores of every method on every question, and what it cost.
 
-    `scores` goes by method and question id. `times` go by what was timed, in milliseconds;
-    `busy` are the processor's own, where they are known. `notes` are what a
-    reader must know, such as why a baseline is missing. `ready_s` are the seconds that each baseline took to
-    get ready for a project.
+    `scores` goes by method and question id. `times` go by what was timed, in milliseconds. `notes` are what a
+    reader must know, such as why a baseline is missing.
     """
 
     questions: dict[str, Judged] = field(default_factory=dict)
     scores: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
     times: dict[str, list[float]] = field(default_factory=lambda: {stage: [] for stage in STAGES})
-    busy: dict[str, list[float]] = field(default_factory=dict)
     baselines: tuple[str, ...] = ()
-    ready_s: dict[str, list[float]] = field(default_factory=dict)
     costs: list[Cost] = field(default_factory=list)
-    figures: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def add(self, question: Judged, found: Mapping[str, Iterable[str]]) -> None:
@@ -54,11 +49,7 @@ class Results:
         for method, ranked in found.items():
             self.scores.setdefault(method, {})[question.id] = score(list(ranked), question.relevant)
 
-    def add_times(
-        self, times: Mapping[str, Iterable[float]], busy: Mapping[str, Iterable[float]] | None = None
-    ) -> None:
+    def add_times(self, times: Mapping[str, Iterable[float]]) -> None:
         """Add times by what was timed."""
         for name, values in times.items():
             self.times.setdefault(name, []).extend(values)
-        for name, values in (busy or {}).items():
-            self.busy.setdefault(name, []).extend(values)

@@ -9,7 +9,6 @@ Packages, tools and what the tools said are kept in --state: only the first run 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
@@ -17,7 +16,7 @@ import platformdirs
 
 from .. import machine
 from ..retrieval.corpora import SPLITS, Corpus, read_corpora
-from .report import markdown, missed_targets, to_map
+from .report import markdown, missed_targets
 from .running import LIST, compare
 
 
@@ -30,13 +29,9 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     results = compare(chosen, options.state.absolute())
     seen = machine.look()
-    if options.json:
-        packages = to_map(results, misses=options.misses)
-        print(json.dumps({"machine": seen.description, "date": seen.date, "packages": packages}, indent=1))
-    else:
-        print(f"{seen.description}, {seen.date}\n\n{markdown(results)}")
-        if options.misses:
-            print("\n".join(["\n### misses\n", *(miss for result in results for miss in result.misses)]))
+    print(f"{seen.description}, {seen.date}\n\n{markdown(results)}")
+    if options.misses:
+        print("\n".join(["\n### misses\n", *(miss for result in results for miss in result.misses)]))
     return 1 if missed_targets(results) else 0
 
 
@@ -60,7 +55,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--split", choices=SPLITS, nargs="+", default=list(SPLITS), help="which half (default: both)")
     add("--only", nargs="+", default=[], metavar="NAME", help="these packages only")
     add("--misses", action="store_true", help="list each wrong link and each call that is not found")
-    add("--json", action="store_true", help="print JSON")
     return parser
 
 

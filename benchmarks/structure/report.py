@@ -1,9 +1,8 @@
-"""The report: results in, Markdown tables and a map for JSON out."""
+"""The report: results in, Markdown tables out."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 
 from .running import Compared
 from .scoring import Score
@@ -39,33 +38,6 @@ def markdown(results: Sequence[Compared]) -> str:
 def missed_targets(results: Sequence[Compared]) -> list[str]:
     """Return the aims that the held-out Python packages miss; all Python packages where none is held out."""
     return [name for name, value, aim in _aims(results) if value < aim]
-
-
-def to_map(results: Sequence[Compared], *, misses: bool) -> list[dict[str, object]]:
-    """Return everything for JSON."""
-    found = []
-    for result in results:
-        row: dict[str, object] = {
-            "package": result.corpus.name,
-            "version": result.corpus.version,
-            "language": result.corpus.language,
-            "split": result.corpus.split,
-            **_figures(result.score),
-        }
-        if misses:
-            row["misses"] = result.misses
-        found.append(row)
-    return found
-
-
-def _figures(score: Score) -> dict[str, object]:
-    return asdict(score) | {
-        "precision": score.precision,
-        "recall": score.recall,
-        "whole_recall": score.whole_recall,
-        "whole_precision": score.listed_precision,
-        "callers_recall": score.listed_recall,
-    }
 
 
 def _row(name: str, split: str, score: Score) -> str:

@@ -65,11 +65,6 @@ class Score:
         """Of what the whole answer to "what calls X" lists, the share that does call it."""
         return _share(self.listed_right, self.listed)
 
-    @property
-    def listed_recall(self) -> float:
-        """Of the callers of the definitions that were asked for, the share that the whole answer lists."""
-        return _share(self.callers_listed, self.callers)
-
 
 def score(verdicts: Mapping[Site, Verdict], answers: Mapping[Site, Answer]) -> Score:
     """Return the counts for sites that have both a verdict and an answer."""

@@ -108,7 +108,8 @@ class ContextMethods(EngineMethods):
             context = _request(project, scope.task_type, request)
             reply = self._engine.contexts.get_nowait(project, scope, context, request.fresh)
             if reply is not None:
-                return _timed(reply, started)
+                reply["elapsed_ms"] = milliseconds_since(started)
+                return reply
         return self.reply(request, started)
 
     async def reply(self, request: GetContextRequest, started: float, *, news: bool = False) -> WireMap:
@@ -116,7 +117,8 @@ class ContextMethods(EngineMethods):
         yet, as hooks need it."""
         project, scope, context = await self._scope(request, news=news)
         reply = await self._engine.contexts.get(project, scope, context, request.fresh, request.deadline_ms)
-        return _timed(reply, started)
+        reply["elapsed_ms"] = milliseconds_since(started)
+        return reply
 
     @method("PrepareContext", policy="own", access="read")
     async def prepare(self, request: GetContextRequest, *, news: bool = False) -> PrepareReply:
@@ -166,11 +168,6 @@ class ContextMethods(EngineMethods):
         """Return the session of a request from whose agent something is hidden; other agents may use any."""
         session_id = request.session_id or (scope.session_id if scope else "")
         return (await self._engine.sessions.find(session_id)).session if policy.is_limited else None
-
-
-def _timed(reply: WireMap, started: float) -> WireMap:
-    reply["elapsed_ms"] = milliseconds_since(started)
-    return reply
 
 
 def _selector(project: Project, request: GetContextRequest) -> ScopeSelector:
@@ -241,5 +238,7 @@ def _request(
 
 def _item_keys(items: Items, prefix: str) -> tuple[tuple[ItemType, str, str], ...]:
     """Return the item keys of a list without duplicates. Raises `InvalidRequest` for an impossible name."""
+    if not items:  # as most requests
+        return ()
     keys = [item.key(prefix) for item in items]
     return tuple(dict.fromkeys((key.type, key.name, key.server_name) for key in keys))

@@ -1,4 +1,5 @@
-"""The methods about past contexts: their content, and why a file is or isn't in them.
+"""The methods about past contexts: their content, why a file is or isn't in them, what happened in their
+sessions, what they cost and what was of use.
 
 Their docstrings become rows of docs/methods.md; "below" means a section of docs/protocol-*.md.
 """
@@ -6,14 +7,16 @@ Their docstrings become rows of docs/methods.md; "below" means a section of docs
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct, convert, field
+from msgspec import UNSET, Meta, Struct, UnsetType, convert, field
 from msgspec.structs import asdict
 
-from ..access.permissions import Agent
+from ...hooks.hosts.registry import host_named
+from ..access.permissions import Agent, require_all
 from ..context.delivered import past_context
 from ..context.misses import verdict_of
 from ..core.errors import FovealError, NotFound, StateError
@@ -22,9 +25,11 @@ from ..core.times import bound_in, iso_of
 from ..engine.engine import EngineMethods
 from ..project.roots import relative_path
 from ..sessions.delivered_context import Access, ContextFilter, ContextRow, StoredContext
+from ..sessions.session_events import StoredEntry, TimelineKind
+from ..sessions.usage_report import Grouping, UsageCounts
 from .context_replies import DeliveredContextReply, DeliveryFields
-from .marks import Count, Plain, Text
-from .method import AgentRequest, WireMap, method, milliseconds_since
+from .marks import Count, Owner, Plain, Root, Said, Text
+from .method import AgentRequest, SessionRequest, WireMap, method, milliseconds_since, reply_of
 
 LIST_MAX = 100
 """Maximum number of contexts listed in a reply: 2 ms of the event loop."""
@@ -76,6 +81,84 @@ class ExplainReply(Struct, frozen=True, kw_only=True):
     advice: Text[list[str]]
     degraded: Text[list[str]]
     elapsed_ms: Plain[float]
+
+
+ENTRIES_MAX = 1_000
+
+
+class TimelineRequest(SessionRequest, frozen=True, kw_only=True):
+    limit: Annotated[int, Meta(ge=1, le=ENTRIES_MAX)] = 200
+    before: str = ""
+
+
+class TimelineEntry(Struct, frozen=True, kw_only=True):
+    """An event of a session. `shown` and `used` count the places of its context; `outcome` is present if the
+    context came too late for the agent."""
+
+    at: Plain[str]
+    kind: TimelineKind
+    agent_id: Text[str | UnsetType] = UNSET
+    agent_name: Owner[str | UnsetType] = UNSET
+    text: Said[str | UnsetType] = UNSET
+    paths: Text[list[str] | UnsetType] = UNSET
+    context_id: Said[str | UnsetType] = UNSET
+    request_id: Said[str | UnsetType] = UNSET
+    outcome: Literal["too late"] | UnsetType = UNSET
+    tokens: Count[int | UnsetType] = UNSET
+    used: Count[int | UnsetType] = UNSET
+    shown: Count[int | UnsetType] = UNSET
+    experience_id: Said[str | UnsetType] = UNSET
+
+
+class TimelineReply(Struct, frozen=True):
+    session_id: Text[str]
+    project: Root[str]
+    entries: list[TimelineEntry]
+    next: Plain[str | UnsetType] = UNSET
+
+
+class UsageRequest(AgentRequest, frozen=True, kw_only=True):
+    by: Grouping
+    cwd: str | None = None
+    since: str = ""
+    until: str = ""
+
+
+class UsageRow(Struct, frozen=True, kw_only=True):
+    """The contexts of a group: their number, their size, and the places that they showed."""
+
+    key: Text[str]
+    name: Text[str | UnsetType] = UNSET
+    project: Text[str | UnsetType] = UNSET
+    turns: Count[int]
+    tokens: Count[int]
+    bytes: Count[int]
+    tokens_before: Count[int]
+    places_shown: Count[int]
+    places_used: Count[int]
+    sessions: Count[int]
+
+
+class UnusedPlace(Struct, frozen=True):
+    """A file that was shown in `shown` contexts and never used."""
+
+    path: Text[str]
+    project: Text[str]
+    shown: Count[int]
+
+
+class SavedCharacters(Struct, frozen=True):
+    """An estimate, and how it was made."""
+
+    characters: Count[int]
+    basis: Plain[str]
+
+
+class UsageReply(Struct, frozen=True):
+    rows: list[UsageRow]
+    total: UsageRow
+    never_used: list[UnusedPlace]
+    saved: SavedCharacters
 
 
 class DeliveryMethods(EngineMethods):
@@ -147,6 +230,42 @@ class DeliveryMethods(EngineMethods):
             context_id=stored.row.id, path=request.path, **explained, elapsed_ms=milliseconds_since(started)
         )
 
+    @method("GetTimeline", policy="session", access="read")
+    async def timeline(self, request: TimelineRequest) -> TimelineReply:
+        """Return what happened in a session, the latest first; below. `next` is present
+        if there is more: pass it as `before`."""
+        page = await self._engine.timeline.page(request.session_id, request.limit, request.before)
+        session = (await self._engine.sessions.find(request.session_id)).session
+        project = session.project_root if session is not None else page.project
+        if not project:  # there is no such session, or its folder belongs to no project
+            raise NotFound(f"no session {request.session_id!r:.130};", "ListSessions names what there is")
+        entries = [_timeline_entry(entry) for entry in page.entries]
+        return TimelineReply(request.session_id, project, entries, page.next or UNSET)
+
+    @method("GetUsage", policy="own", access="person")
+    async def usage(self, request: UsageRequest) -> UsageReply:
+        """Return the cost and use of the contexts of a project or of all, in groups; below.
+        `since` and `until` are times or days in ISO 8601."""
+        root = None if request.cwd is None else await self._engine.projects.root_of(request.cwd)
+        if request.agent.is_named:
+            # The counts are of what was shown to all agents, so only who may see everything learns them.
+            permissions = self._engine.permissions
+            if root is None:
+                await permissions.require_everywhere(request.agent)
+            else:
+                require_all((await permissions.view(root, request.agent)).policy)
+        report = await self._engine.deliveries.usage(request.by, root, request.since, request.until)
+        names: dict[str, str] = {}
+        if request.by == "session":
+            sessions = (await self._engine.sessions.list(root)).sessions
+            names = {session.id: session.name for session in sessions}
+        return UsageReply(
+            [_row(row, names.get(row.key) or _name_of(request.by, row)) for row in report.rows],
+            _row(report.total, ""),
+            [reply_of(UnusedPlace, place) for place in report.never_used],
+            SavedCharacters(report.saved_characters, report.saved_basis),
+        )
+
     async def _stored(self, request: ContextIdRequest) -> StoredContext:
         """Return a context by its id. Raises `NotFound` for a context that the agent may not see, or
         `PermissionDenied`."""
@@ -182,3 +301,34 @@ def _entry(row: ContextRow) -> dict[str, Any]:
         if not found[name]:
             del found[name]
     return found
+
+
+def _timeline_entry(stored: StoredEntry) -> TimelineEntry:
+    entry = stored.entry
+    return reply_of(
+        TimelineEntry,
+        entry,
+        at=iso_of(entry.at),
+        paths=list(entry.paths) or UNSET,
+        tokens=_known(stored.tokens),
+        used=_known(stored.used),
+        shown=_known(stored.shown),
+    )
+
+
+def _known(count: int | None) -> int | UnsetType:
+    return UNSET if count is None else count
+
+
+def _name_of(by: Grouping, row: UsageCounts) -> str:
+    """Return the name of a group for people, "" for none."""
+    if by == "project":
+        return os.path.basename(row.key)
+    if by == "host":
+        host = host_named(row.key)
+        return host.title if host is not None else ""
+    return row.name
+
+
+def _row(row: UsageCounts, name: str) -> UsageRow:
+    return reply_of(UsageRow, row, name=name or UNSET)

@@ -19,7 +19,6 @@ from ..privacy.policy import NO_POLICY
 from ..privacy.secret_gate import texts_in
 from ..privacy.secret_values import may_hold_secrets
 from ..project.roots import resolved
-from ..rules.items import ItemKey
 from ..sessions.scope import Scope
 from ..sessions.service import Sessions
 from ..sessions.session import NOBODY, SessionState
@@ -108,7 +107,9 @@ class PolicyGuard:
         except FovealError as error:
             raise shows.error(error) from None
         denied = await self._permissions.denied_items(root, view.policy)
-        shows = replace(shows, denied_items=_as_fields(denied))
+        shows = replace(
+            shows, denied_items=frozenset((key.type, key.name, key.server_name) for key in denied)
+        )
         shown = await asyncio.to_thread(shows.reply, declared.shape, reply)  # texts may have megabytes
         if shown is None:
             raise PermissionDenied(
@@ -217,7 +218,3 @@ def _visible_list(shape: RecordOf, reply: WireMap, views: Mapping[str, View | No
         for root, view in views.items()
     }
     return ReplyFilter(NO_POLICY, "", own=True, masks=masks, projects=filters).reply(shape, reply)
-
-
-def _as_fields(denied: frozenset[ItemKey]) -> frozenset[tuple[str, str, str]]:
-    return frozenset((key.type, key.name, key.server_name) for key in denied)

@@ -47,8 +47,6 @@ from .rules import ItemMethods
 from .scopes import ScopeMethods
 from .search import QueryMethods
 from .sessions import SessionMethods
-from .timeline import TimelineMethods
-from .usage import UsageMethods
 
 NAME_MAX = 80
 """Maximum characters of an unknown method's name when the nearest known method is suggested."""
@@ -113,8 +111,6 @@ class Handlers:
             ProjectMethods(engine),
             SessionMethods(engine),
             RequestMethods(engine),
-            TimelineMethods(engine),
-            UsageMethods(engine),
             ItemMethods(engine),
             ExperienceMethods(engine),
             DeliveryMethods(engine),

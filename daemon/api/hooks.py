@@ -198,7 +198,7 @@ class HookMethods:
             await self._engine.permissions.require(project, Agent.of(agent_id, ""))
         except PermissionDenied:
             return
-        result = await self._engine.grafting.graft_own(project, path, session_id, agent_id, speaker)
+        result = await self._engine.grafting.graft(project, path, session_id, agent_id, speaker)
         self._engine.timeline.read_transcript(project.root, session_id, result.cwd or cwd, result.activity)
         self._engine.timeline.decided(project.root, project.pool.some(result.experience_ids))
         self._engine.commit_marks.look(project)  # decisions may have been committed in the meantime

@@ -15,7 +15,7 @@ from ..engine.engine import EngineMethods
 from ..memory.edits import Edit, changed_fields
 from ..memory.experience import Experience, Provenance, draft_of
 from ..memory.pool_filters import Criteria, ExperienceListing, as_it_is, cursor_after
-from ..memory.records import Known
+from ..memory.pool_records import Known
 from ..memory.visible_experiences import sees_whole, visible_experience
 from ..privacy.policy import Policy
 from ..workspace.project import Project
@@ -227,21 +227,13 @@ class ExperienceMethods(EngineMethods):
             if fields is not None:
                 raise InvalidRequest("give experience or transcript_path, not both", "transcript_path")
             project = await self._engine.projects.at(request.cwd)
-            found = await self._engine.grafting.graft_transcript(
-                project, path, request.session_id, request.agent_id
-            )
+            found = await self._engine.grafting.graft(project, path, request.session_id, request.agent_id)
             self._engine.timeline.read_transcript(project.root, request.session_id, found.cwd, found.activity)
             self._engine.timeline.decided(project.root, project.pool.some(found.experience_ids))
-            return GraftReply(
-                found.grafted,
-                found.duplicates,
-                [
-                    SkippedReply(line.reason, UNSET if line.line is None else line.line)
-                    for line in found.skipped
-                ],
-                found.experience_ids,
-                found.warnings,
-            )
+            skipped = [
+                SkippedReply(line.reason, UNSET if line.line is None else line.line) for line in found.skipped
+            ]
+            return reply_of(GraftReply, found, skipped=skipped)
         if fields is None:
             raise InvalidRequest(
                 "experience is missing; it must be a map with decision, agent_id, session_id, or"
@@ -283,7 +275,7 @@ class ExperienceMethods(EngineMethods):
         # Before they are counted and cut to the limit: the number of hidden ones would tell of them.
         policy = await self._engine.permissions.require(project, request.agent)
         seen = partial(visible_experience, policy, root=project.root) if policy.is_limited else as_it_is
-        found, total = await self._engine.experiences.listed(project, listing, seen)
+        found, total = await self._engine.experiences.read(project, lambda pool: pool.list(listing, seen))
         page = _fitting(found[: request.limit])
         more = cursor_after(page[-1]) if page and len(page) < len(found) else UNSET
         return ExperiencesReply([experience_reply(experience) for experience in page], total, more)
@@ -293,7 +285,7 @@ class ExperienceMethods(EngineMethods):
         """Return an experience; an entry of its `history` is `{kind, at, experience_id?, …}` with the
         fields that the edit changed."""
         project = await self._engine.projects.at(request.cwd)
-        known = await self._engine.experiences.get(project, request.experience_id)
+        known = await self._engine.experiences.read(project, lambda pool: pool.get(request.experience_id))
         policy = await self._engine.permissions.require(project, request.agent)
         # An edit may have named what is hidden, though the experience no longer does.
         whole = all(sees_whole(policy, each, project.root) for each in (known.original, known.current))
@@ -302,21 +294,13 @@ class ExperienceMethods(EngineMethods):
     @method("UpdateExperience", policy="project", access="own")
     async def update(self, request: UpdateExperienceRequest) -> KnownReply:
         """Change an experience. An outcome without a kind removes it, and so does an empty commit."""
-        files = request.files_touched
-        given: dict[str, object] = {
-            "decision": request.decision,
-            "rationale": request.rationale,
-            "files_touched": None if files is None else list(files),
-            "outcome": request.outcome,
-            "trust": request.trust,
-            "commit": request.commit,
-        }
+        given = {name: getattr(request, name) for name in UpdateExperienceRequest.__annotations__}
         fields = {name: value for name, value in given.items() if value is not None}
         project, policy = await self._own(request)
         _check_hides_nothing(
             policy,
             project.root,
-            files or (),
+            request.files_touched or (),
             request.decision or "",
             request.rationale or "",
             str((request.outcome or {}).get("error") or ""),
@@ -363,7 +347,9 @@ class ExperienceMethods(EngineMethods):
     async def list_quarantine(self, request: QuarantineRequest) -> QuarantineReply:
         """List lines of the project's experiences that can't be read, the last first."""
         project = await self._engine.projects.at(request.cwd)
-        lines, total = await self._engine.experiences.quarantined(project, request.limit)
+        lines, total = await self._engine.experiences.read(
+            project, lambda pool: pool.quarantined(request.limit)
+        )
         return QuarantineReply(
             [
                 QuarantinedLine(line.at, line.file, line.line, line.size, line.reason, line.shown)
@@ -392,7 +378,7 @@ class ExperienceMethods(EngineMethods):
         project = await self._engine.projects.at(request.cwd)
         view = await self._engine.permissions.view(project.root, request.agent)
         if view.policy.is_limited:
-            known = await self._engine.experiences.get(project, request.experience_id)
+            known = await self._engine.experiences.read(project, lambda pool: pool.get(request.experience_id))
             versions = (known.original, known.current)
             whole = all(sees_whole(view.policy, version, project.root) for version in versions)
             if not whole or not view.sees_all_of(known.current.agent_id):

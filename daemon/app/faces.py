@@ -19,9 +19,6 @@ RESTART_PAUSE_MAX_S = 10.0
 STOP_S = 5.0
 """Seconds for the process to end; it gives running requests 2 s at most."""
 
-OUTPUT_BYTES = 64 * 1024
-"""Maximum bytes of the process' output that are logged as one message."""
-
 
 class FacesStarter:
     """Waits for a connection to a listening socket, then lends the socket to a process that serves it.
@@ -33,7 +30,7 @@ class FacesStarter:
 
     The process gets two more arguments after `argv`: the descriptor of a Unix socket, and the path of the
     daemon's socket. It receives the listening sockets through the Unix socket (SCM_RIGHTS), each with a byte
-    without meaning. Its standard error is logged.
+    without meaning. Its standard error is the daemon's.
     """
 
     def __init__(
@@ -127,7 +124,6 @@ class FacesStarter:
             pass_fds=(control,),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
             cwd="/",
             env={**os.environ, "PYTHONSAFEPATH": "1"},
         )
@@ -141,22 +137,12 @@ def _send(control: socket.socket, listener: socket.socket) -> None:
 
 
 async def _wait_end(process: asyncio.subprocess.Process) -> int:
-    """Log the process' output and return its exit code; when cancelled, end the process."""
-    assert process.stderr is not None
-    async with asyncio.TaskGroup() as tasks:
-        # Read all the time, since a process can't end while its output fills the pipe.
-        tasks.create_task(_log_output(process.stderr))
-        try:
-            return await process.wait()
-        except BaseException:
-            await _end(process)
-            raise
-
-
-async def _log_output(stream: asyncio.StreamReader) -> None:
-    """Log the process' output until it ends."""
-    while output := await stream.read(OUTPUT_BYTES):
-        log.warning("output of the faces process: %s", output.decode("utf-8", "replace").rstrip())
+    """Return the exit code of the process; when cancelled, end it."""
+    try:
+        return await process.wait()
+    except BaseException:
+        await _end(process)
+        raise
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from ..access import dashboard
 from ..access.dashboard import dashboard_file
-from ..context import scopes
+from ..context.scopes import SCOPE_SCHEMA, SCOPE_SCHEMA_VERSION, scopes_in
 from ..core import metric_history
 from ..core.errors import InvalidRequest, NewerVersion
 from ..core.quarantine import MARK, quarantine
@@ -33,10 +33,8 @@ from ..memory.lines import LINE_VERSION, lines_from, read_line
 from ..privacy import trust
 from ..privacy.trust import TrustStore
 from ..project.roots import RECORD_VERSION
-from ..rules import approvals
-from ..rules.approvals import Approvals
-from ..rules.item_store import VERSION as ITEMS_VERSION
-from ..rules.item_store import ItemStore
+from ..rules.approvals import APPROVALS_VERSION, Approvals
+from ..rules.item_store import ITEMS_VERSION, ItemStore
 from ..rules.tool_lists import list_in
 from ..sessions import delivery_tables
 from ..sessions.session_store import META_VERSION, session_in
@@ -191,15 +189,15 @@ def _check_pool(path: str, system: System) -> None:
         raise ValueError(f"has lines that can't be read ({bad}); the others are used")
 
 
-def _check_database(version: int) -> Callable[[str, System], None]:
-    return lambda path, _: check_database(path, version)
+def _check_database(schema: str, version: int) -> Callable[[str, System], None]:
+    return lambda path, _: check_database(path, schema, version)
 
 
 def _check_scopes(path: str, system: System) -> None:
-    check_database(path, scopes.SCHEMA_VERSION)
-    database = open_reader(path, scopes.SCHEMA_VERSION)
+    check_database(path, SCOPE_SCHEMA, SCOPE_SCHEMA_VERSION)
+    database = open_reader(path, SCOPE_SCHEMA_VERSION)
     try:
-        bad = len(scopes.scopes_in(database)[1])
+        bad = len(scopes_in(database)[1])
     finally:
         database.close()
     if bad:
@@ -219,7 +217,7 @@ def _check_nothing(path: str, system: System) -> None:
 _KINDS = (
     _Kind(VERSION_FILE, _check_version, (STATE_VERSION, ""), mends_itself=True),
     _Kind("trusted.json", lambda path, system: TrustStore(path, system).of("/"), (trust.VERSION, "")),
-    _Kind("approvals.json", lambda path, system: Approvals(path, system).load(), (approvals.VERSION, "")),
+    _Kind("approvals.json", lambda path, system: Approvals(path, system).load(), (APPROVALS_VERSION, "")),
     _Kind("sessions/*/meta.json", _check_session, (META_VERSION, "")),
     _Kind("projects/*/items.json", lambda path, system: ItemStore(path, system).load(), (ITEMS_VERSION, "")),
     _Kind("projects/*/experiences.jsonl", _check_pool, (LINE_VERSION, ""), mends_itself=True),
@@ -230,7 +228,7 @@ _KINDS = (
     _Kind("projects/*/index.sqlite", lambda path, _: check_index(os.path.dirname(path)), derived=True),
     _Kind(
         "projects/*/transcripts.db",
-        _check_database(cursor_store.VERSION),
+        _check_database(cursor_store.SCHEMA, cursor_store.VERSION),
         (cursor_store.VERSION, cursor_store.SCHEMA),
         derived=True,
     ),
@@ -244,16 +242,16 @@ _KINDS = (
     _Kind("tools/*.json", lambda path, system: list_in(json.loads(system.read(path)[0])), derived=True),
     _Kind("embeddings/models/*.lock", _check_nothing, derived=True),
     _Kind("embeddings/models/all-MiniLM-L6-v2-int8", _check_nothing, derived=True, is_folder=True),
-    _Kind("embeddings/*.sqlite", _check_database(embeddings.SCHEMA_VERSION), derived=True),
-    _Kind("scopes.sqlite", _check_scopes, (scopes.SCHEMA_VERSION, scopes.SCHEMA)),
+    _Kind("embeddings/*.sqlite", _check_database(embeddings.SCHEMA, embeddings.SCHEMA_VERSION), derived=True),
+    _Kind("scopes.sqlite", _check_scopes, (SCOPE_SCHEMA_VERSION, SCOPE_SCHEMA)),
     _Kind(
         delivery_tables.FILE,
-        _check_database(delivery_tables.VERSION),
+        _check_database(delivery_tables.SCHEMA, delivery_tables.VERSION),
         (delivery_tables.VERSION, delivery_tables.SCHEMA),
     ),
     _Kind(
         "metrics.sqlite",
-        _check_database(metric_history.VERSION),
+        _check_database(metric_history.SCHEMA, metric_history.VERSION),
         (metric_history.VERSION, metric_history.SCHEMA),
     ),
     _Kind("compressions.sqlite", _check_nothing, derived=True),

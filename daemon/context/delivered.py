@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from msgspec import Struct, convert, to_builtins
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from ..core.times import iso_of
 from ..privacy.policy import Policy
@@ -57,7 +57,7 @@ def described(
         session_id=scope.session_id,
         project=scope.root,
         agent_name=job.agent_name,
-        summary=_summary(request, built, reply, _heading(prompt), elapsed_ms),
+        summary=_summary(request, built, reply, prompt, elapsed_ms),
         scope=to_builtins(replace(scope, constraints=constraints, inherited=inherited)),
         request=to_builtins(replace(request, prompt=prompt, history=())),
         reply={name: value for name, value in reply.items() if name not in TEXT_FIELDS},
@@ -101,28 +101,16 @@ def masked_sent(sent: Sent) -> tuple[Sent, int]:
 
 
 def _summary(
-    request: ContextRequest, built: Built, reply: Mapping[str, Any], heading: str, elapsed_ms: float
+    request: ContextRequest, built: Built, reply: Mapping[str, Any], prompt: str, elapsed_ms: float
 ) -> ContextSummary:
-    return ContextSummary(
-        prompt=heading,
-        task_type=request.task_type,
-        format=request.format,
-        model=request.model,
-        tokens=reply["tokens"],
-        tokens_before=built.tokens_before,
-        bytes=reply["bytes"],
-        max_tokens=request.max_tokens,
-        reserve_tokens=request.reserve_tokens,
-        max_bytes=request.max_bytes,
-        elapsed_ms=elapsed_ms,
-        partial=reply["partial"],
-        truncated=reply["truncated"],
-        layers=reply["layers"],
-        slices=len(reply["slices"]),
-        dropped=len(reply.get("dropped", ())),
-        gaps=len(reply["gaps"]),
-        degraded=len(reply["degraded"]),
-    )
+    first = prompt.lstrip().partition("\n")[0].rstrip()
+    figures = {
+        "prompt": first if len(first) <= PROMPT_CHARACTERS else f"{first[: PROMPT_CHARACTERS - 1]}…",
+        "tokens_before": built.tokens_before,
+        "elapsed_ms": elapsed_ms,
+        **{name: len(reply.get(name, ())) for name in ("slices", "dropped", "gaps", "degraded")},
+    }
+    return convert({**asdict(request), **reply, **figures}, ContextSummary)
 
 
 def _record(
@@ -174,9 +162,3 @@ def _shown(
             known = ShownPlace(path, known.type or kind, known.characters + len(text), whole)
         places[path] = known
     return types, tuple(places.values())
-
-
-def _heading(prompt: str) -> str:
-    """Return the first line of a prompt, cut."""
-    first = prompt.lstrip().partition("\n")[0].rstrip()
-    return first if len(first) <= PROMPT_CHARACTERS else f"{first[: PROMPT_CHARACTERS - 1]}…"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from ..languages.shared.language import fence_tag, language_of
@@ -41,7 +41,7 @@ def dependencies(state: BuildState, nodes: Sequence[FocusNode]) -> dict[str, str
     """
     found: dict[str, str] = {}
     inside = {node.path for node in nodes}
-    for path in dict.fromkeys(node.path for node in nodes if node.role == "focus"):
+    for path in _in_focus(nodes):
         for imported in state.files.imports(path):
             if imported.missing:
                 state.gaps.append(
@@ -59,45 +59,54 @@ def dependencies(state: BuildState, nodes: Sequence[FocusNode]) -> dict[str, str
     return dict(list(found.items())[:wanted])
 
 
-def siblings(state: BuildState, nodes: Sequence[FocusNode], known: Container[str]) -> dict[str, str]:
+def siblings(state: BuildState, nodes: Sequence[FocusNode], known: Collection[str]) -> dict[str, str]:
     """Return files in the folders of the focus, each with the file in focus beside it.
 
     The number depends on the size of the context and of the focus. `known` files are left out, and tests come
     last. Without a prompt there are none, since they only help with a task.
     """
-    if not state.request.prompt.strip():
-        return {}
-    inside, layout = {node.path for node in nodes}, state.snapshot.tree.layout
-    paths = list(dict.fromkeys(node.path for node in nodes if node.role == "focus"))
+    folders = state.snapshot.tree.layout.folders
+    paths = _in_focus(nodes)
     most = min(SIBLINGS_MAX, state.request.context_tokens // TOKENS_PER_SIBLING) // max(len(paths), 1)
-    beside: dict[str, str] = {}
-    for path in paths[:most]:
+
+    def beside(path: str) -> Iterator[str]:
         folder = path.rpartition("/")[0]
-        for name in layout.folders[folder].files if folder in layout.folders else ():
-            neighbour = f"{folder}/{name}" if folder else name
-            if neighbour not in inside and neighbour not in known and neighbour not in state.rule_files:
-                beside.setdefault(neighbour, path)
-    ranked = sorted(beside.items(), key=lambda pair: _distance(*pair))
+        names = folders[folder].files if folder in folders else ()
+        return (f"{folder}/{name}" if folder else name for name in names)
+
+    ranked = _related(state, nodes, known, beside, paths[:most])
     return dict(islice((pair for pair in ranked if state.files.has_definitions(pair[0])), most))
 
 
-def importers(state: BuildState, nodes: Sequence[FocusNode], known: Container[str]) -> dict[str, str]:
+def importers(state: BuildState, nodes: Sequence[FocusNode], known: Collection[str]) -> dict[str, str]:
     """Return files that import the focus, each with the file that it imports.
 
     The number depends on the size of the context. `known` files are left out; files in the same folder come
     first, tests last. Without a prompt there are none, as with `siblings`.
     """
-    if not state.request.prompt.strip():
-        return {}
-    found: dict[str, str] = {}
-    inside, files = {node.path for node in nodes}, state.snapshot.tree.files
-    for path in dict.fromkeys(node.path for node in nodes if node.role == "focus"):
-        for importer in state.files.importers(path):
-            usable = importer in files and importer not in state.rule_files
-            if usable and importer not in inside and importer not in known:
-                found.setdefault(importer, path)
-    ranked = sorted(found.items(), key=lambda pair: _distance(*pair))
+    ranked = _related(state, nodes, known, state.files.importers, _in_focus(nodes))
     return dict(ranked[: min(IMPORTERS_MAX, state.request.context_tokens // TOKENS_PER_IMPORTER)])
+
+
+def _in_focus(nodes: Sequence[FocusNode]) -> list[str]:
+    return list(dict.fromkeys(node.path for node in nodes if node.role == "focus"))
+
+
+def _related(
+    state: BuildState,
+    nodes: Sequence[FocusNode],
+    known: Collection[str],
+    related: Callable[[str], Iterable[str]],
+    paths: Sequence[str],
+) -> list[tuple[str, str]]:
+    """Return the files related to these paths, each with the first of them, the nearest first."""
+    found: dict[str, str] = {}
+    left_out, files = {node.path for node in nodes} | set(known), state.snapshot.tree.files
+    for path in paths if state.request.prompt.strip() else ():
+        for other in related(path):
+            if other in files and other not in left_out and other not in state.rule_files:
+                found.setdefault(other, path)
+    return sorted(found.items(), key=lambda pair: _distance(*pair))
 
 
 def outline_slices(

@@ -22,7 +22,7 @@ from ..project.rules import ALWAYS_SKIPPED_FOLDERS, ScanSettings
 from ..project.tree import FileRecord, Tree, split_node_id
 from ..rules.items import Item
 from ..search.query import SearchQuery
-from ..search.service import SearchService
+from ..search.search_service import SearchService
 from ..sessions.scope import Scope
 from ..workspace.freshness import deadline_of
 from ..workspace.index_view import ProjectSnapshot
@@ -200,14 +200,6 @@ SKIPPED: Mapping[str, str] = {
 }
 """Why a file of the tree has no content, in words; `too_large` is reported with its size."""
 
-MODES: Mapping[str, str] = {
-    "always": "in each context without a session, and in those of sessions that have it",
-    "manual": "where a person added it to the session or a request names it",
-    "agent": "where a search finds it for the prompt",
-    "glob": "where a file in focus matches {globs}",
-}
-"""When an item is included, by its mode."""
-
 
 class Absence(Struct, frozen=True):
     """Why a file can't be found, in sentences. With `by_focus`, putting it in focus would show it."""
@@ -262,15 +254,12 @@ def why_not_related(snapshot: ProjectSnapshot, reply: Mapping[str, Any], path: s
 
 
 def why_no_item(items: Sequence[Item], root: str, path: str) -> Iterator[str]:
-    """Yield sentences on when the rules and references in a file are included.
-
-    Such a file is shown in no other way.
-    """
+    """Yield sentences on the rules and references in a file, which is shown in no other way."""
     full = os.path.join(root, path)
     for item in items:
         if item.type != "tool" and (item.source == full or full in item.parts):
-            when = MODES[item.include].format(globs=", ".join(item.globs))
-            yield f"it holds the {item.type} {item.name} (mode {item.include}), which is included {when}"
+            matches = f", for files that match {', '.join(item.globs)}" if item.globs else ""
+            yield f"it holds the {item.type} {item.name}, included by its mode {item.include}{matches}"
 
 
 def _of_record(record: FileRecord, most: int) -> Absence:

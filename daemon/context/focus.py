@@ -85,7 +85,11 @@ def resolve_paths(
 def prompt_words(prompt: str) -> frozenset[str]:
     """Return the words of a prompt without stop words, in lower case and singular, at most `WORDS_MAX`."""
     words = (match.group().lower() for match in _WORD.finditer(_ends_of(prompt)))
-    telling = dict.fromkeys(_singular(word) for word in words if word not in _STOP_WORDS)
+    telling = dict.fromkeys(
+        word[:-1] if len(word) > 4 and word.endswith("s") and not word.endswith("ss") else word
+        for word in words
+        if word not in _STOP_WORDS
+    )
     return frozenset(islice(telling, WORDS_MAX))
 
 
@@ -198,10 +202,6 @@ class _Resolution:
     def _on_disk(self, path: str) -> bool:
         """Whether a path is an existing file outside of the tree: a new one, or one ignored by git."""
         return bool(path) and os.path.isfile(os.path.join(self._tree.root, path))
-
-
-def _singular(word: str) -> str:
-    return word[:-1] if len(word) > 4 and word.endswith("s") and not word.endswith("ss") else word
 
 
 def _ends_of(prompt: str) -> str:

@@ -131,7 +131,7 @@ def focus_slices(state: BuildState, nodes: Sequence[FocusNode]) -> Iterator[Slic
             id=f"{node.role}:{node.node_id}",
             type=node.role,
             layer="focus",
-            weight=_weight(state, node),
+            weight=state.weights.session_set if node.role == "session_set" else state.weights.focus,
             order=(3, position),
             smallest=form,
             grow=grow,
@@ -142,10 +142,6 @@ def focus_slices(state: BuildState, nodes: Sequence[FocusNode]) -> Iterator[Slic
             content=key if original == node.node_id else "",
             content_characters=0 if node.symbol else len(content.text),
         )
-
-
-def _weight(state: BuildState, node: FocusNode) -> float:
-    return state.weights.session_set if node.role == "session_set" else state.weights.focus
 
 
 def _symbol(state: BuildState, node: FocusNode, content: Content) -> Symbol | None:

@@ -17,7 +17,7 @@ from ..core.storage import Database, close_database, compact, open_database, tra
 from ..core.system import System
 from ..sessions.scope import Scope
 
-SCHEMA_VERSION = 1
+SCOPE_SCHEMA_VERSION = 1
 
 ANCESTORS_MAX = 64
 """Maximum number of ancestors followed; agents that start agents make shorter chains."""
@@ -187,7 +187,7 @@ class ScopeStore:
 
     def __init__(self, path: str, system: System) -> None:
         """Open the database, anew if it is damaged."""
-        opened = open_database(path, SCHEMA, SCHEMA_VERSION, system, probe=_rows)
+        opened = open_database(path, SCOPE_SCHEMA, SCOPE_SCHEMA_VERSION, system, probe=_rows)
         self._path = path
         self._system = system
         self.kept = ""
@@ -230,7 +230,7 @@ class ScopeStore:
         close_database(self._db)
 
 
-SCHEMA = """
+SCOPE_SCHEMA = """
 CREATE TABLE scopes (id TEXT PRIMARY KEY, written INTEGER NOT NULL, record TEXT NOT NULL);
 CREATE INDEX scopes_by_written ON scopes (written);
 """

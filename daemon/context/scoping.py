@@ -7,7 +7,7 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -90,7 +90,6 @@ class ScopeService:
         self._system = system
         self._store: ScopeStore | None = None
         self._last_write: asyncio.Future[None] | None = None
-        self._retrying = False
         self.problem = ""
         """Why scopes could not be written, "" if they could; writing is retried."""
 
@@ -129,8 +128,8 @@ class ScopeService:
         if changes and self._store is not None:
             # One thread writes in order, so waiting for the last write waits for all.
             write = self._work.in_writer(partial(self._store.write, changes))
-            self._last_write = asyncio.ensure_future(write)
-            self._last_write.add_done_callback(partial(self._check_written, changes))
+            self._last_write = asyncio.ensure_future(self._written(changes, write))
+            self._last_write.add_done_callback(lambda done: done.cancelled() or done.exception())
         if self._last_write is not None:
             await asyncio.shield(self._last_write)
 
@@ -178,9 +177,10 @@ class ScopeService:
 
     def with_hot(self, project: Project, scope: Scope) -> Scope:
         """Return the scope with the files that are being worked on now, once these are known."""
-        if has_hot(project, scope) or self._scopes.get(scope.id) is not scope:
+        hot = project.hot_nodes()
+        if project.state != "ready" or scope.hot == hot or self._scopes.get(scope.id) is not scope:
             return scope
-        return self._scopes.update(replace(scope, hot=project.hot_nodes()))
+        return self._scopes.update(replace(scope, hot=hot))
 
     # Methods of clients
 
@@ -275,36 +275,26 @@ class ScopeService:
             "scope.released", {"scope_id": scope.id, "project": scope.root, "evicted": evicted}
         )
 
-    def _check_written(self, changes: Iterable[str], write: asyncio.Future[None]) -> None:
-        error = None if write.cancelled() else write.exception()
-        if error is None and not write.cancelled():
-            # A write that comes after this one may still fail, so the problem stays until the last succeeded.
-            if not self._scopes.changed and write is self._last_write:
-                self.problem = ""
-            return
-        self._scopes.mark_changed(changes)
-        if error is not None:
-            if not self.problem:
-                log.warning("scopes can't be written: %s", error)
-            self.problem = f"scopes are not on the disk and end with the daemon: {error}"
-            if not self._retrying:
-                self._retrying = True
-                self._work.start_background(self._retry(), "write scopes again")
+    async def _written(self, changes: Iterable[str], write: Awaitable[None]) -> None:
+        try:
+            await write
+        except BaseException as error:
+            self._scopes.mark_changed(changes)
+            if isinstance(error, DatabaseError):
+                if not self.problem:
+                    log.warning("scopes can't be written: %s", error)
+                    self._work.start_background(self._retry(), "write scopes again")
+                self.problem = f"scopes are not on the disk and end with the daemon: {error}"
+            raise
+        if not self._scopes.changed:
+            self.problem = ""
 
     async def _retry(self) -> None:
-        """Retry writing until it succeeds."""
-        try:
-            while self.problem:
-                await asyncio.sleep(RETRY_S)
-                with suppress(DatabaseError):  # reported by `problem`
-                    await self.persist()
-        finally:
-            self._retrying = False
-
-
-def has_hot(project: Project, scope: Scope) -> bool:
-    """Whether a scope lists the files being worked on now, or these aren't known yet."""
-    return project.state != "ready" or scope.hot == project.hot_nodes()
+        """Write again until it succeeds."""
+        while self.problem:
+            await asyncio.sleep(RETRY_S)
+            with suppress(DatabaseError):  # reported by `problem`
+                await self.persist()
 
 
 def _open_store(path: str, system: System) -> tuple[ScopeStore, list[Scope]]:

@@ -199,11 +199,8 @@ class Contexts:
     ) -> None:
         """Start to build a context in the background for a later request."""
         job = ContextJob(project, scope, request, fresh, NO_CALLER, time.perf_counter())
-        self._work.start_background(self._prepare(job, deadline_ms), f"prepare {scope.id}")
-
-    async def _prepare(self, job: ContextJob, deadline_ms: int | None) -> None:
-        await self._get(job, deadline_ms)
-        self._sources.warm(job.project)
+        self._work.start_background(self._get(job, deadline_ms), f"prepare {scope.id}")
+        self._sources.warm(project)
 
     async def _build(
         self, job: ContextJob, metadata: ProjectMetadata | None, times: _Times, tree: Tree | None

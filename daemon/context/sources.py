@@ -19,17 +19,18 @@ from ..compression.model_compressor import LaterCompressor, ModelCompressor, Wan
 from ..config.settings import CompressionConfig, Environment
 from ..core.system import System
 from ..core.work import Deadline, SharedWork, Work
-from ..memory.service import WAIT_S, ExperienceMeaning, Meanings
+from ..memory.experiences import WAIT_S, ExperienceMeaning, Meanings
 from ..project.metadata import ProjectMetadata, metadata_key, read_metadata
 from ..rules.agent_items import AgentItems
 from ..rules.item_search import ItemSearch
 from ..rules.items import ItemPlan
 from ..search.query import NOTHING_FOUND, SearchQuery, SearchResult
-from ..search.service import SearchService
+from ..search.search_service import SearchService
 from ..sessions.session import Session
 from ..workspace.project import Project
 from .caller import Caller, ContextJob
 from .item_plans import ITEMS_WAIT_S, plan_items, profiles_for
+from .requests import ContextRequest
 
 T = TypeVar("T")
 
@@ -109,7 +110,8 @@ class ContextSources:
 
     async def plan(self, job: ContextJob, sources: Sources, deadline: Deadline) -> ItemPlan:
         """Return the items of a request; those of mode `agent` are searched within the deadline."""
-        plan = await self.within(deadline, self._plan_searched(job, deadline), "plan items")
+        planning = self._plan(job, job.request, deadline.left(ITEMS_WAIT_S))
+        plan = await self.within(deadline, planning, "plan items")
         if plan is None:
             plan = await self.plan_unsearched(job)
             problem = "items were not searched: there was no time"
@@ -118,10 +120,7 @@ class ContextSources:
 
     async def plan_unsearched(self, job: ContextJob) -> ItemPlan:
         """Return the items of a request that need no search."""
-        profiles = profiles_for(job.project.config, job.agent_name, job.caller.selection)
-        silent = replace(job.request, prompt="", history=())
-        known, session = await self._visible(job.project, job.caller)
-        return await plan_items(known, session, silent, profiles, self._item_search, 0.0)
+        return await self._plan(job, replace(job.request, prompt="", history=()), 0.0)
 
     async def within(
         self, deadline: Deadline, work: Coroutine[Any, Any, T], name: str, least_s: float = 0.0
@@ -154,11 +153,9 @@ class ContextSources:
             known.set(key, metadata)
         return metadata
 
-    async def _plan_searched(self, job: ContextJob, deadline: Deadline) -> ItemPlan:
-        project, request = job.project, job.request
-        profiles = profiles_for(project.config, job.agent_name, job.caller.selection)
-        within_s = deadline.left(ITEMS_WAIT_S)
-        known, session = await self._visible(project, job.caller)
+    async def _plan(self, job: ContextJob, request: ContextRequest, within_s: float) -> ItemPlan:
+        profiles = profiles_for(job.project.config, job.agent_name, job.caller.selection)
+        known, session = await self._visible(job.project, job.caller)
         return await plan_items(known, session, request, profiles, self._item_search, within_s)
 
     async def _visible(self, project: Project, caller: Caller) -> tuple[AgentItems, Session | None]:
@@ -209,15 +206,8 @@ class CompressionService:
         made = False
         try:
             for document in wanted:
-                work = partial(
-                    model.compress,
-                    document.text,
-                    document.path,
-                    document.words,
-                    document.characters,
-                    document.lines,
-                )
-                made |= bool((await asyncio.to_thread(work)).model)
+                work = asyncio.to_thread(model.compress, *structs.astuple(document))
+                made |= bool((await work).model)
         finally:
             self._asked.difference_update(
                 (project.root, document.path, document.characters) for document in wanted

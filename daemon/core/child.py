@@ -36,8 +36,8 @@ SILENT_BEATS = 3
 it stopped."""
 
 HUNG_BEATS = 80
-"""Maximum heartbeats that a busy process misses in a row, or answers during a single step of its work, before
-it is replaced: 120 s. The indexer ends itself earlier, by an alarm, if one file takes 30 s."""
+"""Maximum heartbeats that a busy process misses in a row before it is replaced: 120 s. The indexer ends
+itself earlier, by an alarm, if one file takes 30 s."""
 
 StartedCallback = Callable[[], Awaitable[None]]
 
@@ -50,8 +50,7 @@ class ChildProcess(Generic[E]):
 
     `name` is its name in messages. `on_event` is called for each event in order; `on_started` after each
     start (the first included), to tell the process what it serves; `on_died` with the reason when it ended
-    without being asked to. `on_silent` is called with the reason when the process stops answering, and with
-    "" if it answers again; a process that stays silent is killed. A `lazy` process starts with the first
+    without being asked to. A process that stops answering is killed. A `lazy` process starts with the first
     request; `rest` ends it until the next request.
 
     `on_started` uses `request_at_start`, and raises nothing but `ChildDied`. Other requests to a lazy process
@@ -66,7 +65,6 @@ class ChildProcess(Generic[E]):
         on_started: StartedCallback,
         on_died: Callable[[str], None],
         *,
-        on_silent: Callable[[str], None] = lambda _reason: None,
         lazy: bool = False,
     ) -> None:
         self._name = name
@@ -74,10 +72,9 @@ class ChildProcess(Generic[E]):
         self._on_event = on_event
         self._on_started = on_started
         self._on_died = on_died
-        self._on_silent = on_silent
         self._lazy = lazy
-        self._beat: Heartbeat | None = None
-        """The last answer to a heartbeat, None until the next heartbeat is sent."""
+        self._answered = False
+        """Whether the last heartbeat was answered."""
         self._killed = ""
         """Why the process was killed, in words."""
         self._numbers = itertools.count(1)
@@ -252,39 +249,27 @@ class ChildProcess(Generic[E]):
     async def _watch(self, process: asyncio.subprocess.Process, writer: asyncio.StreamWriter) -> None:
         """Send heartbeats to the process, and kill it if it stops answering."""
         loop = asyncio.get_running_loop()
-        unanswered, idle, working, reported = 0, 0, 0, False
-        turn, used = Heartbeat(), None
+        unanswered, idle, used = 0, 0, None
         while True:
             if not unanswered:
-                self._beat = None
+                self._answered = False
                 writer.write(encode(Heartbeat()))
             began = loop.time()
             await asyncio.sleep(BEAT_S)
-            if self._beat is None and loop.time() - began > 2 * BEAT_S:
+            if not self._answered and loop.time() - began > 2 * BEAT_S:
                 continue  # the daemon itself was stopped or got no processor time
             state = process_state(process.pid)
-            if self._beat is not None:
-                if reported:
-                    self._on_silent("")
-                    reported = False
-                working = working + 1 if self._beat.at and self._beat == turn else 0
-                unanswered, idle, turn = 0, 0, self._beat
+            if self._answered:
+                unanswered, idle = 0, 0
             else:
                 unanswered += 1
                 is_idle = state is not None and used == state.ticks and not is_runnable(process.pid)
                 idle = idle + 1 if is_idle else 0
-                if idle == (SILENT_BEATS + 1) // 2 and not reported:
-                    reported = True
-                    why = " (it was stopped)" if state is not None and state.stopped else ""
-                    self._on_silent(f"the {self._name} process doesn't answer{why}; it is being replaced")
             used = None if state is None else state.ticks
             if idle >= SILENT_BEATS or unanswered >= HUNG_BEATS:
                 stopped = state is not None and state.stopped
                 self._killed = f"was {'stopped' if stopped else 'silent'} for {unanswered * BEAT_S:.0f} s"
-            elif working >= HUNG_BEATS:
-                self._killed = f"worked at {turn.at} for {working * BEAT_S:.0f} s without a pause"
-            if self._killed:  # also after a request to end, which a silent process doesn't read
-                _kill(process)
+                _kill(process)  # also after a request to end, which a silent process doesn't read
                 return
 
     async def _receive(self, reader: asyncio.StreamReader) -> None:
@@ -305,7 +290,7 @@ class ChildProcess(Generic[E]):
         if isinstance(message, Reply):
             self._settle(message)
         elif isinstance(message, Heartbeat):
-            self._beat = message
+            self._answered = True
         else:
             self._on_event(cast("E", message))
 

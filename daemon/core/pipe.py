@@ -44,14 +44,7 @@ class Stop(Struct, frozen=True):
 
 
 class Heartbeat(Struct, frozen=True):
-    """A heartbeat: sent to a child, and returned by a thread that does nothing else.
-
-    In the reply `turns` is the number of steps of work that the child has begun, and `at` the project that it
-    works on, or "".
-    """
-
-    turns: int = 0
-    at: str = ""
+    """A heartbeat: sent to a child, and returned by a thread that does nothing else."""
 
 
 def encode(message: object) -> bytes:
@@ -75,19 +68,12 @@ class ChildPipe:
         with self._sending:
             self._socket.sendall(data)
 
-    def listen(
-        self,
-        submit: Callable[[Envelope], None],
-        at_end: Callable[[], None] = lambda: None,
-        beat: Callable[[], Heartbeat] = Heartbeat,
-    ) -> None:
+    def listen(self, submit: Callable[[Envelope], None], at_end: Callable[[], None] = lambda: None) -> None:
         """Pass each command to `submit`, on a separate thread.
 
         When the pipe is closed, `at_end` is called, which must not wait for anything, and the process exits.
-        `beat` returns the answer to a heartbeat.
         """
-        arguments = (submit, at_end, beat)
-        threading.Thread(target=self._receive, args=arguments, name="commands", daemon=True).start()
+        threading.Thread(target=self._receive, args=(submit, at_end), name="commands", daemon=True).start()
 
     def close(self) -> None:
         """Close the pipe, which also ends the listening thread."""
@@ -95,9 +81,7 @@ class ChildPipe:
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
-    def _receive(
-        self, submit: Callable[[Envelope], None], at_end: Callable[[], None], beat: Callable[[], Heartbeat]
-    ) -> None:
+    def _receive(self, submit: Callable[[Envelope], None], at_end: Callable[[], None]) -> None:
         """Read commands until the daemon has ended, then exit at once.
 
         That is safe at any point because of SQLite's log, and unfinished work would be useless.
@@ -107,7 +91,7 @@ class ChildPipe:
                 while (data := _read_message(stream)) is not None:
                     message = pickle.loads(data)  # noqa: S301 - from our own parent
                     if isinstance(message, Heartbeat):
-                        self.send(beat())
+                        self.send(message)
                     else:
                         submit(message)
             at_end()

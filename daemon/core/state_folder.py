@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import fcntl
-import hashlib
-import json
 import os
 import shutil
 import stat
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Self
+from typing import Annotated, Self
 
-from msgspec import Struct
+import msgspec
+from msgspec import Meta, Struct
 
 from .errors import StateError
 from .quarantine import clear_file, quarantine
@@ -135,7 +134,7 @@ class StateLock(Struct, frozen=True):
         os.close(self.descriptor)
 
 
-class StateMark(Struct, frozen=True):
+class StateMark(Struct, frozen=True, rename={"version": "state_version"}, omit_defaults=True):
     """The content of version.json: the version of the folder, and the version that it is being migrated
     from.
 
@@ -143,7 +142,7 @@ class StateMark(Struct, frozen=True):
     in it has its own version, and newer files are left alone.
     """
 
-    version: int
+    version: Annotated[int, Meta(ge=1)]
     migrating_from: int = 0
     problem: str = ""
 
@@ -169,8 +168,8 @@ def check_version(folder: str, system: System, known: int = STATE_VERSION) -> St
     except OSError as error:
         return StateMark(known, problem=f"{path} can't be read ({error.strerror or error})")
     try:
-        mark = _read(data)
-    except Exception as error:  # noqa: BLE001 - whatever it raises, it is damaged
+        mark = msgspec.json.decode(data, type=StateMark)
+    except msgspec.MsgspecError as error:
         return StateMark(known, problem=f"{path} is damaged ({error})")
     if mark.version > known:
         raise StateError(
@@ -218,29 +217,9 @@ def bring_up(
     return (f"{folder} was brought from version {start} to {known}; what it was before lies in {backup}.",)
 
 
-def _read(data: bytes) -> StateMark:
-    """Read a mark. A mark without a checksum counts, as older programs and people write it; one with a
-    wrong checksum is damaged, so that a flipped bit locks nobody out. Raises `ValueError` and others for
-    damage."""
-    fields = json.loads(data)
-    version, former = fields["state_version"], fields.get("migrating_from", 0)
-    if type(version) is not int or type(former) is not int or version < 1:
-        raise ValueError("it names no version")
-    if "check" in fields and fields.pop("check") != _check(fields):
-        raise ValueError("its check doesn't fit")
-    return StateMark(version, former)
-
-
 def _write(folder: str, system: System, version: int, migrating_from: int = 0) -> None:
-    fields = {"state_version": version}
-    if migrating_from:
-        fields["migrating_from"] = migrating_from
-    data = json.dumps({**fields, "check": _check(fields)})
-    system.write_atomic(os.path.join(folder, VERSION_FILE), data.encode() + b"\n")
-
-
-def _check(fields: Mapping[str, object]) -> str:
-    return hashlib.blake2b(json.dumps(fields, sort_keys=True).encode(), digest_size=8).hexdigest()
+    data = msgspec.json.encode(StateMark(version, migrating_from))
+    system.write_atomic(os.path.join(folder, VERSION_FILE), data + b"\n")
 
 
 def _clear(path: str, system: System) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sqlite3
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from typing import Any, TypeVar
 
@@ -57,11 +58,11 @@ def open_database(
 
     The file is private (0600) and in WAL mode. A damaged file is renamed, and an empty database takes its
     place. It is damaged if opening it or reading it with `probe` raises an error that isn't temporary
-    (`may_pass`), with `check` if it fails SQLite's own check, or if it is of an earlier version. `distrusted`
-    is the reason why the file is known to be damaged; then it isn't read. A file that is `derived` from other
-    files and of another version is removed, not renamed. Raises `NewerDatabase` for a file of a newer version
-    that isn't derived, and `DatabaseError` or `OSError` if the file is locked or can't be opened, since a new
-    file would not help.
+    (`may_pass`), if a value in the first rows of a table isn't of its column's type, with `check` if it
+    fails SQLite's own check, or if it is of an earlier version. `distrusted` is the reason why the file is
+    known to be damaged; then it isn't read. A file that is `derived` from other files and of another version
+    is removed, not renamed. Raises `NewerDatabase` for a file of a newer version that isn't derived, and
+    `DatabaseError` or `OSError` if the file is locked or can't be opened, since a new file would not help.
     """
     # Before SQLite opens them: it would wait for ever on a pipe in the place of the file or its log.
     done = [clear_file(path + suffix, system) for suffix in _SUFFIXES]
@@ -143,9 +144,9 @@ def open_reader(path: str, version: int) -> Database:
     return database
 
 
-def check_database(path: str, version: int) -> None:
-    """Read all of a database. Raises `DatabaseError` if it is damaged or of another version. Takes seconds
-    for a large one."""
+def check_database(path: str, schema: str = "", version: int = 0) -> None:
+    """Read all of a database, and compare its values with `schema` if given. Raises `DatabaseError` if it is
+    damaged. Takes seconds for a large one."""
     _check_kinds(path)
     # Read-only, so that closing doesn't write the log into the file, which must stay unchanged.
     with closing(sqlite3.connect(_uri(path), uri=True, isolation_level=None)) as database, damage_raised():
@@ -153,9 +154,11 @@ def check_database(path: str, version: int) -> None:
         if found != "ok":
             raise DatabaseError(f"it fails SQLite's own check: {found}")
         named = database.execute("PRAGMA user_version").fetchone()[0]
-        if version < named <= NEWER_MAX:
+        if schema and version < named <= NEWER_MAX:
             raise NewerDatabase(f"it {made_by_newer(named, version)}")
-        if named not in {0, version}:
+        if schema and named == version:
+            _check_types(database, schema, None)
+        elif schema and named:
             raise OtherVersion(f"its schema version is {named}, this program's {version}")
 
 
@@ -258,15 +261,6 @@ def in_batches(values: Iterable[T], size: int = BATCH) -> Iterator[list[T]]:
         yield unique[start : start + size]
 
 
-def database_bytes(path: str) -> int:
-    """Return the size of a database and its log in bytes, 0 where there is none."""
-    total = 0
-    for suffix in ("", "-wal"):
-        with suppress(FileNotFoundError):
-            total += os.path.getsize(path + suffix)
-    return total
-
-
 _SUFFIXES = ("", "-wal", "-shm", "-journal", "-seal")
 """Suffixes of the files of a database: itself, its write-ahead log, the log's index, its rollback journal,
 and a checksum that former versions kept."""
@@ -278,11 +272,17 @@ _UNMAPPED = "PRAGMA mmap_size = 0;"
 WAL_BYTES = 16 * 1024 * 1024
 """Maximum bytes of the log after a checkpoint, so that a burst of writes doesn't occupy the disk for ever."""
 
+PROBED_ROWS = 200
+"""Number of rows of each table whose types are checked if a database is opened without reading all of it."""
+
 _PASSING = frozenset({
     sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_PERM,
     sqlite3.SQLITE_AUTH, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOLFS,
 })  # fmt: skip
+
+_TYPES = {"INTEGER": "integer", "TEXT": "text", "BLOB": "blob", "REAL": "real"}
+"""SQLite's name for the type of the values in a column, by the declared type."""
 
 
 def _check_kinds(path: str) -> None:
@@ -335,8 +335,10 @@ def _open(
         found = database.execute("PRAGMA user_version").fetchone()[0]
         if found not in {0, version}:
             raise OtherVersion(f"its schema version is {found}, this program's {version}")
-        if found and check and database.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
-            raise DatabaseError("it fails SQLite's own check")
+        if found:
+            if check and database.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+                raise DatabaseError("it fails SQLite's own check")
+            _check_types(database, schema, PROBED_ROWS)
         # NORMAL may lose the last transactions in a power cut, but not in a crash of the process, and never
         # the file itself.
         database.executescript(
@@ -352,3 +354,33 @@ def _open(
         database.close()
         raise
     return database
+
+
+@functools.lru_cache(maxsize=32)
+def _columns_of(schema: str) -> Mapping[str, Sequence[tuple[str, str]]]:
+    """Return the columns of a schema's tables with the types of values allowed in each."""
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.executescript(schema)
+        columns: dict[str, list[tuple[str, str]]] = {}
+        tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+        for (table,) in database.execute(tables).fetchall():
+            for _, name, declared, needed, _, key in database.execute(f'PRAGMA table_info("{table}")'):
+                if declared in _TYPES:
+                    allowed = f"'{_TYPES[declared]}'" + ("" if needed or key else ", 'null'")
+                    columns.setdefault(table, []).append((name, allowed))
+        return columns
+
+
+def _check_types(database: Database, schema: str, rows: int | None) -> None:
+    """Compare the types of each table's first rows, or of all, with the columns'; texts must be UTF-8."""
+    limit = "" if rows is None else f" LIMIT {rows}"
+    for table, columns in _columns_of(schema).items():
+        wrong = " OR ".join(f'typeof("{name}") NOT IN ({allowed})' for name, allowed in columns)
+        source = f'(SELECT * FROM "{table}"{limit})'  # noqa: S608 - names of ours
+        found = database.execute(f"SELECT 1 FROM {source} WHERE {wrong} LIMIT 1")  # noqa: S608 - as above
+        if found.fetchone() is not None:
+            raise DatabaseError(f"a row of its table {table} has a value of another type than its column")
+        texts = ", ".join(f'"{name}"' for name, allowed in columns if "text" in allowed)
+        if texts:
+            for _ in database.execute(f"SELECT {texts} FROM {source}"):  # noqa: S608 - as above
+                pass

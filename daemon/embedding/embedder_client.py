@@ -88,7 +88,6 @@ class EmbedderClient:
             self._on_event,
             self._on_started,
             self._on_died,
-            on_silent=self._on_silent,
             lazy=True,
         )
         self.model: ModelLoaded | None = None
@@ -346,9 +345,6 @@ class EmbedderClient:
     def _on_died(self, reason: str) -> None:
         self.loading = None
         self._down = f"the embedder process {reason} and is being started again"
-
-    def _on_silent(self, reason: str) -> None:
-        self._down = reason
 
     def _on_event(self, event: EmbedderEvent) -> None:
         match event:

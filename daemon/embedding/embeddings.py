@@ -12,6 +12,7 @@ import numpy as np
 from msgspec import Struct
 
 from ..core.storage import (
+    Database,
     DatabaseError,
     close_database,
     open_database,
@@ -62,7 +63,7 @@ class EmbeddingStore:
         self._lock = threading.Lock()
         self._digests: dict[int, bytes] = {}
         """A cache of content digests by id; it never goes stale, because ids are never reused."""
-        opened = open_database(path, SCHEMA, SCHEMA_VERSION, system, check=check)
+        opened = open_database(path, SCHEMA, SCHEMA_VERSION, system, check=check, probe=_probe)
         self._db = opened.database
         self.replaced = opened.replaced
         if self.replaced:
@@ -283,6 +284,15 @@ CREATE TABLE digests (
     model INTEGER NOT NULL, digest BLOB NOT NULL, id INTEGER NOT NULL, day INTEGER NOT NULL,
     PRIMARY KEY (model, digest)) WITHOUT ROWID;
 """
+
+
+def _probe(database: Database) -> None:
+    """Read from each table, so that a missing one is found when the file is opened."""
+    database.execute(
+        "SELECT (SELECT max(value) FROM meta), (SELECT max(id) FROM models),"
+        " (SELECT max(id) FROM embeddings), (SELECT id FROM digests LIMIT 1)"
+    ).fetchone()
+
 
 _ROWS = "SELECT id, digest, vector FROM embeddings WHERE model = ?"
 

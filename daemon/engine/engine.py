@@ -27,13 +27,13 @@ from ..core.system import System, descriptor_problem, disk_problem, resident_byt
 from ..core.work import Work
 from ..embedding.embedder_client import EmbedderClient
 from ..memory.commit_marks import CommitMarks
-from ..memory.service import ExperienceMeaning, Experiences
+from ..memory.experiences import ExperienceMeaning, Experiences
 from ..rules.agent_items import AgentItems
 from ..rules.item_search import ItemSearch
 from ..rules.service import Items
 from ..rules.tool_lists import ToolLister
 from ..search.answers import SearchAnswers
-from ..search.service import SearchService
+from ..search.search_service import SearchService
 from ..sessions.deliveries import Deliveries
 from ..sessions.delivery_tables import RECORD_DAYS, DeliveryLimits
 from ..sessions.service import Sessions

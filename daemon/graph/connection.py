@@ -77,52 +77,38 @@ def _path(starts: Sequence[int], ends: Sequence[int], graph: CodeGraph, *, overr
         if not near or not far or len(forward) + len(backward) > VISITED_MAX:
             return []
         if len(near) <= len(far):
-            near = _onward(near, forward, graph, overrides=overrides)
+            near = _step(near, forward, graph, forward=True, overrides=overrides)
             met = next((each for each in near if each in backward), 0)
         else:
-            far = _back(far, backward, graph, overrides=overrides)
+            far = _step(far, backward, graph, forward=False, overrides=overrides)
             met = next((each for each in far if each in forward), 0)
         if met:
             return _joined(met, forward, backward)
     return []
 
 
-def _onward(
-    frontier: Sequence[int], before: dict[int, int], graph: CodeGraph, *, overrides: bool
+def _step(
+    frontier: Sequence[int], before: dict[int, int], graph: CodeGraph, *, forward: bool, overrides: bool
 ) -> list[int]:
-    """Follow the references one step forward; a class leads on to its constructors."""
+    """Follow the references one step; a class leads on to its constructors, and with `overrides` a method to
+    those that override it."""
+    queries = graph.reader.graph
     following: list[int] = []
-    for scope, target in graph.reader.graph.leads_on(frontier, LINKS_MAX):
-        if target not in before:
-            before[target] = scope
-            following.append(target)
-    classes = graph.reader.graph.constructors(following, CONSTRUCTORS)
-    for constructor, owner in classes.items():
-        if constructor not in before:
-            before[constructor] = owner
-            following.append(constructor)
-    for method, base in list(counterparts(following, graph, down=True)) if overrides else ():
-        if method not in before:
-            before[method] = base
-            following.append(method)
-    return following
 
+    def add(pairs: Iterable[tuple[int, int]]) -> None:
+        for new, known in pairs:
+            if new not in before:
+                before[new] = known
+                following.append(new)
 
-def _back(frontier: Sequence[int], behind: dict[int, int], graph: CodeGraph, *, overrides: bool) -> list[int]:
-    """Follow the references one step backward; a constructor is reached through its class."""
-    following: list[int] = []
-    for base, method in counterparts(frontier, graph, down=False) if overrides else ():
-        if base not in behind:
-            behind[base] = method
-            following.append(base)
-    for constructor, owner in graph.reader.graph.constructed(frontier, CONSTRUCTORS).items():
-        if owner not in behind:
-            behind[owner] = constructor
-            following.append(owner)
-    for scope, target in graph.reader.graph.leads_back([*frontier, *following], LINKS_MAX):
-        if scope not in behind:
-            behind[scope] = target
-            following.append(scope)
+    if forward:
+        add((target, scope) for scope, target in queries.leads_on(frontier, LINKS_MAX))
+        add(queries.constructors(following, CONSTRUCTORS).items())
+        add(list(counterparts(following, graph, down=True)) if overrides else ())
+    else:
+        add(counterparts(frontier, graph, down=False) if overrides else ())
+        add((owner, made) for made, owner in queries.constructed(frontier, CONSTRUCTORS).items())
+        add(queries.leads_back([*frontier, *following], LINKS_MAX))
     return following
 
 

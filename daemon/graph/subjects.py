@@ -213,10 +213,11 @@ in order."""
 
 
 class Name(NamedTuple):
-    """The last part of definitions' names: as written, and in lower case."""
+    """The last part of definitions' names: as written, in lower case, and also without underscores."""
 
     written: str
     plain: str
+    bare: str
 
     def starts(self) -> frozenset[int]:
         """Return the positions at which words begin: in `getHTTPServer_v2` at `g`, `H`, `S`, `v` and `2`."""
@@ -299,7 +300,7 @@ def _folded(text: str) -> str:
 
 
 def _read_names(reader: Reader) -> list[Name]:
-    return [Name(written, _folded(written)) for written in reader.graph.base_names(NAMES_MAX)]
+    return [Name(written, _folded(written), _bare(written)) for written in reader.graph.base_names(NAMES_MAX)]
 
 
 _names = GenerationCache(_read_names)
@@ -349,11 +350,12 @@ def nearest(name: str, tree: Tree, reader: Reader) -> tuple[list[str], bool]:
     from rapidfuzz import process  # imported here: it takes 20 ms and only unknown names need it
     from rapidfuzz.distance import OSA
 
-    written, plains = _bare_names.get(tree, reader)
+    names = _names.get(tree, reader)
+    plains = [each.bare for each in names]
     most = _allowed(f"{plain}.") + 1
     found = process.extract(plain, plains, scorer=OSA.distance, score_cutoff=most, limit=CANDIDATES_MAX)
     ordered = sorted(
-        (distance > _allowed(max(plain, each, key=len)) or each[:1] != plain[:1], distance, written[at])
+        (distance > _allowed(max(plain, each, key=len)) or each[:1] != plain[:1], distance, names[at].written)
         for each, distance, at in found
     )
     taken = bool(ordered) and not ordered[0][0]
@@ -369,12 +371,3 @@ def _bare(name: str) -> str:
 
 def _allowed(plain: str) -> int:
     return min(len(plain) // 5, 3)
-
-
-def _read_bare(reader: Reader) -> tuple[Sequence[str], Sequence[str]]:
-    """Return names as written, and the same without case and underscores."""
-    written = reader.graph.base_names(NAMES_MAX)
-    return written, [_bare(each) for each in written]
-
-
-_bare_names = GenerationCache(_read_bare)

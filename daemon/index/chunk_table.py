@@ -92,6 +92,9 @@ def pack_chunks(chunks: Sequence[Chunk]) -> StoredText:
     )
 
 
+NO_TEXT = pack_chunks(())
+
+
 class TextsDamaged(FovealError):
     """The stored texts of a file are damaged, which SQLite can't detect; the file must be indexed again."""
 

@@ -8,7 +8,6 @@ reads that note.
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import os
 import signal
@@ -16,6 +15,8 @@ import struct
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
+
+import msgspec
 
 from ..core.quarantine import clear_own_file
 from ..core.storage import DatabaseError
@@ -112,9 +113,7 @@ class CrashGuard:
         record = self._records.get(path)
         if record is None:
             return
-        stamp = record.stamp
-        data = json.dumps([path, stamp.size, stamp.mtime_ns, stamp.ctime_ns, stamp.inode]).encode()
-        self._write(data)
+        self._write(msgspec.json.encode((path, record.stamp)))
         self._noted = True
         if self._alarm is not None:
             self._alarm(HANG_S)
@@ -176,12 +175,8 @@ class CrashGuard:
         self._keep({**self._deaths, path: (deaths, stamp)})
 
     def _keep(self, deaths: dict[str, tuple[int, Stamp]]) -> None:
-        rows = {
-            path: [count, stamp.size, stamp.mtime_ns, stamp.ctime_ns, stamp.inode]
-            for path, (count, stamp) in deaths.items()
-        }
         with self._store.side_notes():
-            self._store.set_meta(META_KEY, json.dumps(rows))
+            self._store.set_meta(META_KEY, msgspec.json.encode(deaths).decode())
         self._deaths = deaths
 
     def _clear(self) -> None:
@@ -213,13 +208,10 @@ def set_alarm(seconds: float) -> None:
 
 def _noted_in(data: bytes) -> tuple[str, Stamp] | None:
     """Return the path and stamp that a note names; None for an empty or invalid note."""
-    if len(data) < _LENGTH.size:
-        return None
-    (length,) = _LENGTH.unpack_from(data)
+    (length,) = _LENGTH.unpack_from(data.ljust(_LENGTH.size, b"\0"))
     try:
-        path, *stamp = json.loads(data[_LENGTH.size : _LENGTH.size + length])
-        return str(path), Stamp(*map(int, stamp))
-    except Exception:  # noqa: BLE001 - whatever the error is, the note is invalid
+        return msgspec.json.decode(data[_LENGTH.size : _LENGTH.size + length], type=tuple[str, Stamp])
+    except msgspec.DecodeError:
         return None
 
 
@@ -227,8 +219,7 @@ def _deaths_in(text: str | None) -> dict[str, tuple[int, Stamp]]:
     """Return (deaths, stamp) by path from the stored JSON; empty if it is invalid, so that all files are
     tried again."""
     try:
-        rows = json.loads(text or "{}")
-        return {str(path): (int(row[0]), Stamp(*map(int, row[1:]))) for path, row in rows.items()}
-    except Exception:  # noqa: BLE001 - whatever the error is, the stored text is invalid
+        return msgspec.json.decode(text or "{}", type=dict[str, tuple[int, Stamp]])
+    except msgspec.DecodeError:
         log.warning("which files ended the indexer can't be read: each is tried again")
         return {}

@@ -20,15 +20,14 @@ from ..core.storage import (
     transaction,
 )
 from ..core.system import Stamp, System
-from ..languages.shared.interface import FileInterface, InterfaceChange, change_between, interface_of
+from ..languages.shared.interface import FileInterface, InterfaceChange, change_between
 from ..languages.shared.qualified_names import base_name
-from ..languages.shared.records import Import, References, Symbol
+from ..languages.shared.records import Import, Symbol
 from ..project.tree import FileRecord, ResolvedImport
+from .chunk_table import NO_TEXT, ChunkQueries, ChunkTable, StoredText
 from .chunk_table import SCHEMA as CHUNK_SCHEMA
-from .chunk_table import ChunkQueries, ChunkTable, StoredText, pack_chunks
-from .chunks import Chunk
 from .fact_table import SCHEMA as FACT_SCHEMA
-from .fact_table import FactsDamaged, FactTable, StoredFacts, pack_facts
+from .fact_table import FactsDamaged, FactTable, StoredFacts
 from .graph_queries import GraphQueries
 from .import_table import SCHEMA as IMPORT_SCHEMA
 from .import_table import ImportRow, ImportTable
@@ -50,14 +49,14 @@ index."""
 
 
 class FileContent(Struct, frozen=True):
-    """The contents to write for a file: its record, definitions, imports, chunks, and references (None if its
-    language has none). Chunks and references may already be in stored form."""
+    """The contents to write for a file: its record, definitions, imports, chunks, and facts (None if its
+    language has none)."""
 
     record: FileRecord
     symbols: Sequence[Symbol]
     imports: Sequence[ImportRow]
-    chunks: Sequence[Chunk] | StoredText = ()
-    references: References | StoredFacts | None = None
+    chunks: StoredText = NO_TEXT
+    facts: StoredFacts | None = None
 
 
 class InterfaceChanged(Struct, frozen=True):
@@ -192,8 +191,7 @@ class Store:
             file_id = self._file_id(content.record.path)
             self.imports.put(file_id, content.imports)
             self._put_definitions(file_id, content.symbols)
-            text = content.chunks if isinstance(content.chunks, StoredText) else pack_chunks(content.chunks)
-            self.chunks.put(file_id, text)
+            self.chunks.put(file_id, content.chunks)
             change = self._put_facts(file_id, content)
             if change.change or change.other_file:
                 changed.append(change)
@@ -248,23 +246,20 @@ class Store:
         self.links.forget_definitions(file_id, former.values())
 
     def _put_facts(self, file_id: int, content: FileContent) -> InterfaceChanged:
-        path, references = content.record.path, content.references
+        path, facts = content.record.path, content.facts
         former: FileInterface | None = None
         with suppress(FactsDamaged):  # the new interface replaces a damaged one
             former, _ = self.facts.interface(path)
-        if references is None:
+        if facts is None:
             self.facts.clear(file_id)
             self.links.clear(file_id)
             return InterfaceChanged(path, change_between(former, None), former is not None)
-        if not isinstance(references, StoredFacts):
-            shown = interface_of(content.record.language, content.symbols, references)
-            references = pack_facts(shown, references)
-        self.facts.put(file_id, references)
+        self.facts.put(file_id, facts)
         self.links.queue([file_id])
         if former is None:
             names = frozenset(base_name(symbol.name) for symbol in content.symbols)
             return InterfaceChanged(path, InterfaceChange(names, shape=True), other_file=True)
-        change = change_between(former, references.shown_interface())
+        change = change_between(former, facts.shown_interface())
         return InterfaceChanged(path, change, former.language != content.record.language)
 
     def _clear_content(self, file_id: int) -> None:
@@ -399,7 +394,7 @@ class Reader:
 def check_index(folder: str) -> None:
     """Read a whole index to find damage; takes seconds for a large one. Raises `DatabaseError`."""
     path = os.path.join(folder, FILE_NAME)
-    check_database(path, SCHEMA_VERSION)
+    check_database(path, SCHEMA, SCHEMA_VERSION)
     database = open_reader(path, SCHEMA_VERSION)
     try:
         _load_files(database)

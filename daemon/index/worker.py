@@ -18,7 +18,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from ..core.errors import FovealError
-from ..core.pipe import ChildPipe, Envelope, Heartbeat, Reply, Stop
+from ..core.pipe import ChildPipe, Envelope, Reply, Stop
 from ..core.storage import DatabaseError, may_pass, named
 from ..core.system import System
 from .crash_guard import Alarm, set_alarm
@@ -116,7 +116,6 @@ class Worker:
         self._start_side_process = start_side_process
         self._tell_at_work = at_work
         self._at_work = ""
-        self._begun = 0
         self._turns: dict[str, int] = {}
         """The number of each project's latest turn; the project with the lowest has the next one."""
         self._turn = 0
@@ -149,10 +148,6 @@ class Worker:
         """Queue a command. From any thread."""
         self._queue.put(lambda: self._answer(envelope))
 
-    def beat(self) -> Heartbeat:
-        """Say which project the process works on. From any thread."""
-        return Heartbeat(self._begun, self._at_work)
-
     def abandon(self) -> None:
         """Note that this process is about to end through no file's fault. May be called from any thread."""
         for project in tuple(self.projects.values()):
@@ -184,8 +179,6 @@ class Worker:
 
     def _begin(self, root: str) -> None:
         """Report that work on a project begins, so that the daemon knows it if this process dies."""
-        if root:
-            self._begun += 1
         if root != self._at_work:
             self._at_work = root
             self._tell_at_work(root)
@@ -377,7 +370,7 @@ def main(system: System | None = None, alarm: Alarm = set_alarm) -> None:
         start_side_process,
         lambda root: pipe.send(ActiveProject(root)),
     )
-    pipe.listen(worker.submit, worker.abandon, worker.beat)
+    pipe.listen(worker.submit, worker.abandon)
     gc.set_threshold(YOUNG_OBJECTS)
     gc.freeze()  # modules and tables are never garbage; skipping them keeps collections short
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from ..core.relative_paths import is_relative, join_path
 from .shared.language import BoundName, DefinitionRules, ImportLookup, Language, Specifier
@@ -292,42 +293,39 @@ _CPP_SIGNS = lazy_pattern(
 )
 
 
-_RULES = CDefinitions()
 _SEARCHED = (
     ".h", ".hh", ".hpp", ".hxx", ".inc", ".inl", ".ipp", ".tcc", ".def", ".c", ".cc", ".cpp", ".cxx",
 )  # fmt: skip
 
+_row = partial(
+    Language,
+    family="c",
+    definition_rules=CDefinitions(),
+    gaps=_C_GAPS,
+    stalling=(b"[", b"=>"),
+    specifier=_specifier,
+    imports=CImports,
+)
+
 LANGUAGES = (
-    Language(
+    _row(
         "c",
         "c",
         (".c", ".h"),
-        family="c",
         grammar="tree_sitter_c:language",
         definitions=C,
         references=C_REFERENCES,
         facts=C_FACTS,
-        definition_rules=_RULES,
         other_language=lambda source: "cpp" if is_cpp(source) else "",
-        gaps=_C_GAPS,
-        stalling=(b"[", b"=>"),
-        specifier=_specifier,
-        imports=CImports,
         found_by_ending=_SEARCHED,
     ),
-    Language(
+    _row(
         "cpp",
         "cpp",
         (".cpp", ".cc", ".cxx", ".c++", ".hpp", ".hh", ".hxx", ".ipp", ".inl", ".ino"),
-        family="c",
         grammar="tree_sitter_cpp:language",
         definitions=CPP,
         references=CPP_REFERENCES,
         facts=CPP_FACTS,
-        definition_rules=_RULES,
-        gaps=_C_GAPS,
-        stalling=(b"[", b"=>"),
-        specifier=_specifier,
-        imports=CImports,
     ),
 )

@@ -7,18 +7,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..core.relative_paths import within
+from .shared.clauses import NAME, PATH, plain_path, read_clause, split_use
 from .shared.import_folders import MAX_PACKAGES, folders_by_name, is_test, nearest_first
-from .shared.language import (
-    NAME,
-    PATH,
-    ImportLookup,
-    Language,
-    UseItem,
-    key_of,
-    plain_path,
-    read_clause,
-    split_use,
-)
+from .shared.language import ImportLookup, Language, UseItem, key_of
 from .shared.link_rules import LinkRules, NameLookup
 from .shared.records import Import
 from .shared.source_text import lazy_pattern

@@ -138,9 +138,10 @@ class GoImports(ImportLookup):
     def resolve_all(self, importer: str, imported: Import) -> tuple[str, ...]:
         """Return a package's files except tests, sorted."""
         for folder in self._candidates(importer, imported.module):
-            files = tuple(each for each in self._folders.go_files(folder) if not each.endswith("_test.go"))
+            files = self._folders.sources.files(folder, (".go",))
+            files = [path for path in files if not path.endswith("_test.go")]
             if files:
-                return files
+                return tuple(files)
         return ()
 
     def is_internal(self, importer: str, imported: Import) -> bool:
@@ -249,6 +250,7 @@ LANGUAGES = (
         imports=GoImports,
         same_in_folder=True,
         config_files=("go.mod",),
+        package_sources=(".go",),
         links=GoRules(),
     ),
 )

@@ -8,18 +8,9 @@ from typing import TYPE_CHECKING
 
 from ..core.relative_paths import within
 from ..core.vocabulary import words
+from .shared.clauses import NAME, PATH, plain_path, read_clause, split_use
 from .shared.import_folders import is_test, nearest_first
-from .shared.language import (
-    NAME,
-    PATH,
-    ImportLookup,
-    Language,
-    UseItem,
-    key_of,
-    plain_path,
-    read_clause,
-    split_use,
-)
+from .shared.language import ImportLookup, Language, UseItem, key_of
 from .shared.link_rules import UNKNOWN_VALUE, LinkRules, NameLookup, Value, Values, What, external
 from .shared.records import Import
 from .shared.source_text import lazy_pattern

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from .java import JavaImports, JavaRules, java_uses
-from .shared.language import DefinitionRules, Language, read_clause
+from .shared.clauses import read_clause
+from .shared.language import DefinitionRules, Language
 from .shared.source_text import lazy_pattern
 
 # A value class isn't parsed as a class; a `val` may belong to a type although it is written outside of it.

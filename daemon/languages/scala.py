@@ -7,16 +7,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from .java import JavaImports, JavaRules
-from .shared.language import (
-    NAME,
-    PATH,
-    DefinitionRules,
-    Language,
-    UseItem,
-    plain_path,
-    read_clause,
-    split_use,
-)
+from .shared.clauses import NAME, PATH, plain_path, read_clause, split_use
+from .shared.language import DefinitionRules, Language, UseItem
 from .shared.source_text import lazy_pattern
 
 _VALUES = """[

@@ -211,25 +211,19 @@ class AliasFiles:
 
     def of(self, folder: str) -> Aliases | None:
         """Return the aliases of the nearest tsconfig.json or jsconfig.json, None if there is none."""
-        if folder not in self._by_folder:
-            self._by_folder[folder] = self._find(folder)
-        return self._by_folder[folder]
-
-    def _find(self, folder: str) -> Aliases | None:
-        for name in ALIAS_NAMES:
-            path = within(folder, name)
-            if path in self._names:
-                return self._read(path)
-        return self._of_parent(folder) if folder else None
-
-    def _of_parent(self, folder: str) -> Aliases | None:
-        """Return the aliases for the parent of a folder; iterative, since paths can be deep."""
-        for ancestor in ancestors(folder.rpartition("/")[0]):
+        passed = []
+        found = None
+        for ancestor in ancestors(folder):
             if ancestor in self._by_folder:
-                return self._by_folder[ancestor]
-            if not ancestor or any(within(ancestor, name) in self._names for name in ALIAS_NAMES):
-                return self.of(ancestor)
-        return None
+                found = self._by_folder[ancestor]
+                break
+            passed.append(ancestor)
+            path = next((path for name in ALIAS_NAMES if (path := within(ancestor, name)) in self._names), "")
+            if path:
+                found = self._read(path)
+                break
+        self._by_folder.update(dict.fromkeys(passed, found))
+        return found
 
     def _read(self, path: str) -> Aliases:
         """Return the aliases of a tsconfig with those it extends, or of its references if it has only

@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterator
 from functools import cached_property
 
 from ..core.relative_paths import join_path, within
+from .shared.clauses import PATH, plain_path, read_clause, split_use
 from .shared.import_folders import MAX_PACKAGES, folders_by_name, nearest_first
-from .shared.language import PATH, ImportLookup, Language, UseItem, key_of, plain_path, read_clause, split_use
+from .shared.language import ImportLookup, Language, UseItem, key_of
 from .shared.link_rules import LinkRules
 from .shared.records import Import
 from .shared.source_text import lazy_pattern

@@ -20,8 +20,8 @@ from ..project import commits, git
 from ..project.commits import Commit, Reverts
 from .edits import DueEdit, Edit, EditKind, PoolChanges, applied
 from .experience import Experience
-from .records import Known
-from .service import Experiences, PoolOwner
+from .experiences import Experiences, PoolOwner
+from .pool_records import Known
 
 log = logging.getLogger(__name__)
 

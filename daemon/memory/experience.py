@@ -73,23 +73,13 @@ class Experience(Struct, frozen=True):
 
 def fields_of(experience: Experience) -> dict[str, object]:
     """Return an experience as the map that is stored, without empty fields, normal trust and marks."""
-    provenance = asdict(experience.provenance)
-    if provenance["trust"] == "normal":
-        del provenance["trust"]
-    outcome = {"kind": experience.outcome, "error": experience.error}
-    fields = {
-        "id": experience.id,
-        "timestamp": experience.timestamp,
-        "agent_id": experience.agent_id,
-        "session_id": experience.session_id,
-        "decision": experience.decision,
-        "rationale": experience.rationale,
-        "files_touched": experience.files_touched,
-        "outcome": {name: value for name, value in outcome.items() if value},
-        "commit": experience.commit,
-        "provenance": provenance,
-        "sketches": dict(experience.sketches),
-    }
+    fields = asdict(experience) | {"sketches": dict(experience.sketches)}
+    del fields["marks"]
+    outcome = {"kind": fields.pop("outcome"), "error": fields.pop("error")}
+    fields["outcome"] = {name: value for name, value in outcome.items() if value}
+    fields["provenance"] = asdict(experience.provenance)
+    if experience.provenance.trust == "normal":
+        del fields["provenance"]["trust"]
     return {name: value for name, value in fields.items() if value}
 
 
@@ -120,8 +110,6 @@ MAX_FILES_BYTES = 262_144
 """Maximum bytes of all paths; with the texts, each byte escaped to two, a line stays below 1 MiB."""
 SKETCHES_MAX = 8
 """Maximum number of sketches in an experience: the first files matter most."""
-SKETCH_CHARACTERS = 400
-"""Maximum length of an encoded sketch; 344 in practice."""
 
 
 def bad_field(name: str, problem: str) -> InvalidRequest:
@@ -150,22 +138,14 @@ class _Given(Struct):
 
 
 class _Stored(_Given, kw_only=True):
-    """The fields of an experience in a line of the pool, except sketches, which `sketches_in` reads."""
+    """The fields of an experience in a line of the pool."""
 
     id: str
     agent_id: str = ""
     session_id: str = ""
     timestamp: str
     provenance: Provenance = Provenance("")
-
-
-def sketches_in(fields: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
-    """Return the sketches of files by path, leaving out invalid ones: nothing depends on them."""
-    sketches = fields.get("sketches")
-    if not isinstance(sketches, dict):
-        return ()
-    found = [(path, text) for path, text in sketches.items() if isinstance(text, str)]
-    return tuple((path, text) for path, text in found[:SKETCHES_MAX] if len(text) <= SKETCH_CHARACTERS)
+    sketches: dict[str, str] = {}
 
 
 def outcome_kind(text: str) -> OutcomeKind:
@@ -323,7 +303,7 @@ def experience_in(fields: Mapping[str, object]) -> Experience:
     Raises `InvalidRequest`.
     """
     stored = read_request(_Stored, fields)
-    draft = replace(_draft_of(stored, stored.provenance), sketches=sketches_in(fields))
+    draft = replace(_draft_of(stored, stored.provenance), sketches=tuple(stored.sketches.items()))
     if not (identifier := clean_name("id", stored.id)):
         raise bad_field("id", "is empty")
     timestamp = normal_timestamp(stored.timestamp)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from .edits import Edit, PoolChanges, time_after
 from .experience import Experience, identity_of
-from .records import Known, Records
+from .pool_records import Known, Records
 
 _NAMED_MAX = 20
 """Maximum number of ids in a text that are looked up."""
@@ -76,26 +76,15 @@ def new_edit_id() -> str:
 def marked_by(later: Experience, records: Records) -> Iterator[str]:
     """Yield the ids of known experiences that a new one with the outcome failure or reverted marks.
 
-    They are those whose ids its texts name, and earlier ones with the same decision about the same files. An
-    experience of low trust marks nothing.
+    They are those whose ids its texts name. An experience of low trust marks nothing.
     """
     if later.outcome not in _BAD or later.provenance.trust == "low":
         return
     named = _IDS.findall(f"{later.decision}\n{later.rationale}\n{later.error}")[:_NAMED_MAX]
-    found = dict.fromkeys(name for name in named if records.get(name) is not None)
-    for experience in records.touching(later.files_touched[0]) if later.files_touched else ():
-        same_files = set(experience.files_touched) == set(later.files_touched)
-        is_earlier = experience.timestamp <= later.timestamp
-        if same_files and is_earlier and _folded(experience.decision) == _folded(later.decision):
-            found[experience.id] = None
-    yield from (experience_id for experience_id in found if experience_id != later.id)
+    yield from dict.fromkeys(name for name in named if name != later.id and records.get(name) is not None)
 
 
 def says_more(known: Known, again: Experience) -> bool:
     """Tell whether an experience that is grafted again reports its failure for the first time."""
     before = {known.original.outcome, *(edit.changes.outcome for edit in known.edits)}
     return again.outcome in _BAD and again.provenance.trust != "low" and again.outcome not in before
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())

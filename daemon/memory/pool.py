@@ -22,8 +22,8 @@ from .graft_batch import GraftBatch, new_edit_id
 from .lines import Quarantined
 from .pool_file import ROTATE_BYTES, PoolFile
 from .pool_filters import Criteria, ExperienceListing, Seen, as_it_is, chosen
+from .pool_records import ASKED_CHARACTERS, Known, words_of
 from .pool_store import PoolStore
-from .records import ASKED_CHARACTERS, Known, words_of
 
 ALL = ExperienceListing()
 KEEP_ALL = Criteria()

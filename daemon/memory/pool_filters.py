@@ -11,7 +11,7 @@ from msgspec import Struct
 from ..core.errors import InvalidRequest
 from ..core.times import timestamp_of
 from .experience import Experience, normal_timestamp
-from .records import contains
+from .pool_records import contains
 
 Seen = Callable[[Experience], Experience | None]
 """Returns an experience as somebody may see it, None for one that is hidden."""

@@ -21,7 +21,7 @@ from .edits import Edit
 from .experience import Experience
 from .lines import PoolLine, Quarantine, Quarantined, line_of, lines_from, quarantined, read_line
 from .pool_file import PoolFile
-from .records import Records
+from .pool_records import Records
 from .shared_pool import guard_of, shared_problem
 
 _ATTEMPTS = 100

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .experience import Experience
-from .records import words_of
+from .pool_records import words_of
 
 THRESHOLD = 0.75
 """Minimum share of common words of two decisions that say the same. Of 30 pairs of decisions that say the

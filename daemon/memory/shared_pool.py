@@ -17,15 +17,16 @@ def shared_problem(path: str, *, trusted: bool) -> str:
     `path` is relative to the project's root, from foveal.toml. Only a `.jsonl` file is allowed, since its
     content is read, repaired and rotated as a pool.
     """
-    parts = path.split("/")
     if not trusted:
         problem = "the project is not trusted; foveal trust lets it share a pool"
-    elif path.startswith("/") or "\\" in path or "\0" in path or posixpath.normpath(path) != path:
-        problem = "it must be a plain path relative to the project's root"
-    elif ".." in parts or any(part.casefold() == ".git" for part in parts):
-        problem = "it must lie in the project, and not in .git"
-    elif not path.endswith(SUFFIX) or parts[-1] == SUFFIX:
-        problem = f"its file must be named *{SUFFIX}"
+    elif (
+        posixpath.normpath(path) != path
+        or path.startswith("/")
+        or not path.isprintable()
+        or not {"..", ".git", SUFFIX}.isdisjoint(path.casefold().split("/"))
+        or not path.endswith(SUFFIX)
+    ):
+        problem = f"it must be a plain path in the project to a file *{SUFFIX}, and not in .git"
     else:
         return ""
     return f"experience.path is not used: {problem}."

@@ -8,10 +8,12 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import closing
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
-from watchfiles import Change, watch
+
+if TYPE_CHECKING:
+    from watchfiles import Change
 
 Mode = Literal["native", "polling", "off"]
 
@@ -255,7 +257,7 @@ class Watcher:
 
     def _drop_lost(self, changes: set[tuple[Change, str]]) -> frozenset[str]:
         """Remove watched folders that were created or deleted, because their watch is on the old folder."""
-        replaced = {path for change, path in changes if change is not Change.modified}
+        replaced = {path for change, path in changes if change.name != "modified"}
         with self._state:
             replaced &= self._watched
             if not replaced:
@@ -305,6 +307,9 @@ class _Stream:
         return self.stopped
 
     def _run(self) -> None:
+        # Where it is used: the processes that only read files import this room too.
+        from watchfiles import watch
+
         reason = "on_batch failed"
         events = watch(
             *self._folders,

@@ -20,7 +20,7 @@ from .server_config import McpServer, ServerFile, sections_for
 from .server_launch import variables_in
 from .tool_lists import ToolList, ToolLister, ToolLists
 
-VERSION = 1
+APPROVALS_VERSION = 1
 MAX_DIGESTS = 20
 """Maximum number of approved versions of a file, so that switching branches needs no new approval."""
 MAX_FILES = 5_000
@@ -77,7 +77,7 @@ class Approvals:
         self._file = JsonFile(
             path,
             system,
-            version=VERSION,
+            version=APPROVALS_VERSION,
             max_bytes=MAX_BYTES,
             called=f"The approvals in {path}",
             decode=lambda content: convert(content, _Stored).approved,
@@ -117,7 +117,7 @@ class Approvals:
             for dropped in same[: max(0, len(same) + 1 - MAX_DIGESTS)]:
                 approvals.remove(dropped)
             new = Approval(file.path, file.section, digest, at, file.definition or digest, file.programs)
-            self._file.write(to_builtins(_Stored(VERSION, [*approvals, new][-MAX_FILES:])))
+            self._file.write(to_builtins(_Stored(APPROVALS_VERSION, [*approvals, new][-MAX_FILES:])))
         return True
 
     def revoke(self, path: str) -> int:
@@ -130,7 +130,7 @@ class Approvals:
             kept = [approval for approval in approvals if approval.path != path]
             if len(kept) == len(approvals):
                 raise NotFound(f"{path} isn't approved. See: foveal tools list")
-            self._file.write(to_builtins(_Stored(VERSION, kept)))
+            self._file.write(to_builtins(_Stored(APPROVALS_VERSION, kept)))
         return len(approvals) - len(kept)
 
     def forget(self, root: str) -> None:
@@ -144,7 +144,7 @@ class Approvals:
                 if approval.section not in sections and not lies_below(approval.path, root)
             ]
             if len(kept) < len(approvals):
-                self._file.write(to_builtins(_Stored(VERSION, kept)))
+                self._file.write(to_builtins(_Stored(APPROVALS_VERSION, kept)))
 
 
 def approved_servers(files: Iterable[ServerFile], approved: Approved) -> tuple[McpServer, ...]:

@@ -20,7 +20,7 @@ from ..core.parameters import read_request
 from ..core.system import System
 from .items import IncludeMode, Item, ItemKey, has_harmful, item_key
 
-VERSION = 1
+ITEMS_VERSION = 1
 MAX_ITEMS = 2_000
 """Maximum number of items put into a project, as many as instruction files."""
 MAX_MODES = 10_000
@@ -51,7 +51,7 @@ class ItemStore:
         self._file = JsonFile(
             path,
             system,
-            version=VERSION,
+            version=ITEMS_VERSION,
             max_bytes=MAX_FILE_BYTES,
             called=f"The items in {path}",
             decode=_stored,

@@ -22,7 +22,7 @@ from ..workspace.index_view import ProjectSnapshot
 from ..workspace.project import Project
 from .lookups import describe_node, describe_symbols, find_files
 from .query import DescribedHits, SearchQuery, SearchResult
-from .service import SearchService
+from .search_service import SearchService
 
 Freshness = Literal["shown", "tree", "no"]
 
@@ -119,11 +119,7 @@ class SearchAnswers:
 
         async def read() -> tuple[list[Answer], Sequence[str]]:
             nonlocal found
-            found = await self._searching.search(
-                call.project, question, call.deadline, call.policy, describes=True
-            )
-            if found.described is not None:
-                return found.described
+            found = await self._searching.search(call.project, question, call.deadline, call.policy)
             return await self._described(partial(_describe, call.snapshot, question, found), degraded)
 
         results = await self._read_fresh(call, read, degraded, words=True)

@@ -1,4 +1,4 @@
-"""The steps of a search that run in a builder thread: gather candidates, rank them, and describe the hits.
+"""The steps of a search that run in a builder thread: gather candidates, and rank them.
 
 If nothing was found, `hint_for` explains why."""
 
@@ -8,7 +8,6 @@ from itertools import islice
 
 from msgspec.structs import replace
 
-from ..core.storage import DatabaseError
 from ..index.store import Reader
 from ..privacy.policy import Policy
 from ..project.tree import Tree
@@ -19,14 +18,10 @@ from .candidates import GatheredCandidates, telling_words
 from .definitions import answered
 from .filters import EVERYTHING, Filter, kinds_in
 from .meaning_search import MeaningSearch
-from .query import DescribedHits, Hit, SearchQuery
+from .query import Hit, SearchQuery
 from .question import take_apart
 from .question_route import route_question, with_relation
-from .results import describe_from
 from .router import conclude, gather, with_need
-
-Turn = tuple[GatheredCandidates, tuple[Hit, ...] | None, DescribedHits | None]
-"""Result of one call in a thread: the candidates, the hits if they are final, and their description."""
 
 SCOPED_MAX = 1_000
 """Minimum number of hits ranked if the files of a scope come first, since these may be far down the list."""
@@ -56,15 +51,11 @@ def gather_hits(
     snapshot: ProjectSnapshot,
     ask: SearchQuery,
     vectors: MeaningSearch,
-    describes: bool,
     reader: Reader,
     *,
     linked_first: bool,
-) -> Turn:
-    """Return the candidates, and the hits if they need no vector search.
-
-    Describing the hits in the same call saves a tenth of the time of a graph question.
-    """
+) -> tuple[GatheredCandidates, tuple[Hit, ...] | None]:
+    """Return the candidates, and the hits if they need no vector search."""
     gathered = gather(
         ask.text,
         snapshot.tree,
@@ -80,10 +71,8 @@ def gather_hits(
     )
     if gathered.answer is not None:
         hits = tuple(answered(gathered.question, gathered.answer)) if ask.definitions else gathered.answer
-        return gathered, hits, _described(snapshot, ask, gathered, hits, reader) if describes else None
-    if not vectors.enabled:
-        return conclude_hits(snapshot, ask, gathered, (), describes, reader)
-    return gathered, None, None
+        return gathered, hits
+    return (gathered, None) if vectors.enabled else conclude_hits(snapshot, ask, gathered, (), reader)
 
 
 def conclude_hits(
@@ -91,11 +80,10 @@ def conclude_hits(
     ask: SearchQuery,
     gathered: GatheredCandidates,
     vectors: tuple[tuple[bytes, float], ...],
-    describes: bool,
     reader: Reader,
     *,
     embedded: bool = True,
-) -> Turn:
+) -> tuple[GatheredCandidates, tuple[Hit, ...]]:
     """Return the hits and the candidates; if definitions are requested, with the need (see `with_need`)."""
     definitions = ask.definitions or ask.for_agent > 0
     hits = tuple(
@@ -105,24 +93,7 @@ def conclude_hits(
     )
     if ask.definitions:
         gathered = with_need(gathered, vectors, hits, snapshot.lexical)
-    return gathered, hits, _described(snapshot, ask, gathered, hits, reader) if describes else None
-
-
-def _described(
-    snapshot: ProjectSnapshot,
-    ask: SearchQuery,
-    gathered: GatheredCandidates,
-    hits: tuple[Hit, ...],
-    reader: Reader,
-) -> DescribedHits | None:
-    """Return the hits in the form of the reply, None if other hits may follow."""
-    if goes_on(gathered, hits, ask):
-        return None
-    try:
-        chosen = given(hits, ask, snapshot.policy)
-        return describe_from(snapshot, ask, gathered.intent, chosen, reader)
-    except DatabaseError:
-        return None  # the hits stay valid; the caller describes them again, and reports a lasting error
+    return gathered, hits
 
 
 def goes_on(gathered: GatheredCandidates, hits: tuple[Hit, ...], ask: SearchQuery) -> bool:

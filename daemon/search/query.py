@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal, NamedTuple, get_args
+from typing import Any, Final, Literal, NamedTuple
 
 from msgspec import Struct, field
 
@@ -100,8 +100,6 @@ Relation = Literal[
 """`definition` includes signatures, `connection` is a path between two subjects; `cycles` and `unused` may
 have no subject."""
 
-RELATIONS: tuple[Relation, ...] = get_args(Relation)
-
 NEED_MIN: Final = 0.25
 """Minimum probability that a prompt needs code; below it no search results are sent. It is low because
 withholding needed code is worse than sending too much: 96 % of the prompts below it in benchmarks/silence, in
@@ -161,7 +159,6 @@ class DescribedHits(NamedTuple):
 class SearchResult(Struct, frozen=True):
     """The hits for a question, best first, and how they were found. `hint` says what to do if there are none.
 
-    `described` has the hits in the form of the reply, None if it wasn't requested or more hits may follow.
     `need` is the probability that the prompt needs code, None if unknown or if no definitions were requested.
     """
 
@@ -171,7 +168,6 @@ class SearchResult(Struct, frozen=True):
     evidence: tuple[str, ...]
     degraded: tuple[str, ...]
     hint: str = ""
-    described: DescribedHits | None = None
     need: Need | None = None
 
 

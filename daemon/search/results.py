@@ -41,18 +41,12 @@ def describe_hits(snapshot: ProjectSnapshot, ask: SearchQuery, found: SearchResu
     if not found.hits:
         return DescribedHits([], [])
     with snapshot.reader() as reader, reader.snapshot():
-        return describe_from(snapshot, ask, found.intent, found.hits, reader)
-
-
-def describe_from(
-    snapshot: ProjectSnapshot, ask: SearchQuery, intent: str, hits: Sequence[Hit], reader: Reader
-) -> DescribedHits:
-    """Do the same as `describe_hits`, with a reader that already has a snapshot of the index open."""
-    if ask.for_agent:
-        return describe_for_agents(
-            snapshot, ask.text, hits, ask.for_agent, reader, asks_for_all=intent == "structural"
-        )
-    return describe_each(snapshot, ask.text, hits, reader)
+        if ask.for_agent:
+            for_all = found.intent == "structural"
+            return describe_for_agents(
+                snapshot, ask.text, found.hits, ask.for_agent, reader, asks_for_all=for_all
+            )
+        return describe_each(snapshot, ask.text, found.hits, reader)
 
 
 def describe_each(snapshot: ProjectSnapshot, text: str, hits: Sequence[Hit], reader: Reader) -> DescribedHits:

@@ -114,9 +114,7 @@ class ClaudeCodeReader(TranscriptReader):
     def entries_of(self, line: int, record: Record) -> list[Entry]:
         """Return the entries of a record."""
         kind = text_at(record, "type")
-        if kind not in _CHAIN or self._is_repeated(text_at(record, "uuid")):
-            return []
-        blank = self._blank(line, record)
+        blank = self._blank(line, record) if kind in _CHAIN else Entry("agent", line)
         if kind == "assistant":
             return self._assistant(blank, record)
         if kind == "user":
@@ -129,16 +127,17 @@ class ClaudeCodeReader(TranscriptReader):
         message = map_at(record, "message")
         if record.get("isApiErrorMessage") is True or message.get("model") == _SYNTHETIC:
             return []
-        message_id = text_at(message, "id")
         entries: list[Entry] = []
         blocks = maps_at(message, "content")
         if not blocks and (text := text_at(message, "content")):
             blocks = [{"type": "text", "text": text}]
         for block in blocks:
-            # Some versions rewrite a message as it grows: each block counts once.
-            if message_id and self._is_repeated(_block_key(message_id, block)):
-                continue
             kind = text_at(block, "type")
+            # Some versions rewrite a message as it grows: each block counts once.
+            key = hash((text_at(message, "id"), kind, text_at(block, "id", "text")))
+            if "id" in message and key in self._seen:
+                continue
+            self._seen.note(key, None)
             if kind == "text":
                 entries += blank.message("agent", said(text_at(block, "text")))
             elif kind == "tool_use":
@@ -201,15 +200,3 @@ class ClaudeCodeReader(TranscriptReader):
             session_id=text_at(record, "sessionId"),
             sidechain=is_sidechain and not (self.owner and agent_id == self.owner),
         )
-
-    def _is_repeated(self, key: str) -> bool:
-        is_known = hash(key) in self._seen
-        if key:
-            self._seen.note(hash(key), None)
-        return bool(key) and is_known
-
-
-def _block_key(message_id: str, block: Record) -> str:
-    """Return the key of a block of a message: its id, or its content."""
-    kind = text_at(block, "type")
-    return f"{message_id}\0{kind}\0{text_at(block, 'id', 'text', 'thinking', 'data')}"

@@ -1,7 +1,7 @@
 """Codex's rollouts: lines of `{timestamp, type, payload}` as entries; unknown types are skipped.
 
-Each text is recorded twice, as an item that the model saw and as an event that the screen showed; it counts
-once. A subagent has a file of its own, whose first record names its parent.
+Of texts only the items that the model saw count, not the events that the screen showed. A subagent has a file
+of its own, whose first record names its parent.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from .entry import (
     Call,
     Entry,
     EntryKind,
-    Recent,
     Record,
     TranscriptReader,
     map_at,
@@ -138,11 +137,6 @@ class CodexReader(TranscriptReader):
     def __init__(self) -> None:
         super().__init__()
         self._begun = False
-        self._items: Recent[tuple[str, str], int] = Recent()
-        self._events: Recent[tuple[str, str], int] = Recent()
-        """Texts of items still without their event, and vice versa, with their counts."""
-        self._failed: Recent[str, None] = Recent()
-        """Calls whose failure an event reported before their result."""
 
     @staticmethod
     def recognises(record: Record) -> bool:
@@ -204,17 +198,13 @@ class CodexReader(TranscriptReader):
         kind: EntryKind = "user" if role == "user" else "agent"
         if self.owner and item.get("phase") == "final_answer":
             kind = "handback"
-        return self._said(blank, kind, "\n".join(parts), self._items)
+        return blank.message(kind, "\n".join(parts))
 
     def _event(self, blank: Entry, event: Record) -> list[Entry]:
         kind = text_at(event, "type")
         if kind == "item_completed":
             item = map_at(event, "item")
             kind, event = _COMPLETED.get(text_at(item, "type"), ""), {**item, "call_id": item.get("id")}
-        if kind == "user_message":
-            return self._said(blank, "user", said(text_at(event, "message")), self._events)
-        if kind == "agent_message":
-            return self._said(blank, "agent", said(text_at(event, "message")), self._events)
         was_refused = text_at(event, "status") in {"failed", "declined"}
         if kind == "exec_command_end":
             call = Call("run", command=command_of(event))
@@ -227,20 +217,6 @@ class CodexReader(TranscriptReader):
             text = text_at(event, "stderr" if failed else "stdout")
             return self._ended(blank, event, ("apply_patch", call), text, failed=failed)
         return []  # there are some seventy kinds, most of them for the screen
-
-    def _said(
-        self, blank: Entry, kind: EntryKind, text: str, by: Recent[tuple[str, str], int]
-    ) -> list[Entry]:
-        """Return a text, unless its duplicate among the items or the events was returned."""
-        if not text.strip():
-            return []
-        key = ("agent" if kind == "handback" else kind, text[:1_000])
-        others = self._events if by is self._items else self._items
-        if others.get(key, 0):
-            others[key] -= 1
-            return []
-        by.note(key, by.pop(key, 0) + 1)
-        return blank.message(kind, text)
 
     def _report(self, blank: Entry, item: Record) -> list[Entry]:
         """Add a subagent's message to this agent as its report, if it is the report."""
@@ -255,11 +231,9 @@ class CodexReader(TranscriptReader):
         return self.called(blank, name, call_id, call, namespace=namespace, kind=kind)
 
     def _output(self, blank: Entry, call_id: str, given: object) -> list[Entry]:
-        output, failed = output_of(given), call_id in self._failed
-        self._failed.pop(call_id, None)
+        output = output_of(given)
         refused = self._calls.get(call_id) == "patch" and not _PATCH_APPLIED.match(output.text)
-        failed = failed or output.failed or refused
-        return self.ended(blank, call_id, output.text, failed=failed)
+        return self.ended(blank, call_id, output.text, failed=output.failed or refused)
 
     def _ended(
         self, blank: Entry, event: Record, named: tuple[str, Call], text: str, *, failed: bool
@@ -267,8 +241,6 @@ class CodexReader(TranscriptReader):
         """Add the result of a call without another record, such as a script's."""
         call_id = text_at(event, "call_id")
         if call_id in self._calls:
-            if failed:
-                self._failed.note(call_id, None)
             return []
         entries = self._call(blank, call_id, *named)
         return [*entries, *self.ended(blank, call_id, text, failed=failed)]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct, field
 
 from .candidates import MAX_CANDIDATES, Candidate, best, candidate_of, folded, without_overlaps
-from .entry import Entry
+from .entry import Entry, Recent
 from .outcomes import (
     MAX_FILES,
     CheckResult,
@@ -23,10 +23,6 @@ from .outcomes import (
 from .sentences import MAX_TEXT, Voice
 from .statements import complains, statements_in
 
-_MAX_EDITED = 400
-"""Maximum number of edited files kept for a turn and for a commit, the latest ones."""
-_MAX_WAITING = 200
-"""Maximum number of calls waiting for their results."""
 _MAX_USER_TEXT = 3_000
 """Maximum characters of a message that are read; what follows is pasted."""
 _SURE = 0.8
@@ -37,7 +33,7 @@ class Turn(Struct):
     """The events since the user's last message."""
 
     number: int = 0
-    edited: dict[str, None] = field(default_factory=dict)
+    edited: Recent[str, None] = field(default_factory=Recent)
     read: set[str] = field(default_factory=set)
     changed: bool = False
     check: CheckResult | None = None
@@ -94,11 +90,11 @@ class AgentConversation:
         self._earlier: list[Candidate] = []
         self._said: list[Entry] = []
         """The agent's last words, until it is known whether it continues."""
-        self._waiting: dict[str, Entry] = {}
+        self._waiting: Recent[str, Entry] = Recent()
         """Calls without a result yet, by id."""
         self._failure = ""
         """Failures since the agent's last words."""
-        self._uncommitted: dict[str, None] = {}
+        self._uncommitted: Recent[str, None] = Recent()
         """Files edited since the last undo."""
         self._changed = self._called = False
 
@@ -175,10 +171,7 @@ class AgentConversation:
             self._run(entry)
         elif entry.tool == "read":
             self._turn.read.update(entry.paths)
-        if entry.call_id:
-            self._waiting[entry.call_id] = entry
-            if len(self._waiting) > _MAX_WAITING:
-                del self._waiting[next(iter(self._waiting))]
+        self._waiting.note(entry.call_id, entry)
 
     def _edit(self, paths: Sequence[str]) -> None:
         turn = self._turn
@@ -195,9 +188,7 @@ class AgentConversation:
         for known in (turn.edited, self._uncommitted):
             for path in paths:
                 known.pop(path, None)
-                known[path] = None
-            while len(known) > _MAX_EDITED:
-                del known[next(iter(known))]
+                known.note(path, None)
 
     def _run(self, entry: Entry) -> None:
         if (paths := taken_back(entry.command)) is not None:

@@ -10,12 +10,10 @@ import posixpath
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
-from typing import Literal
 
 from msgspec import Struct
 
 from ..memory.experience import Draft, OutcomeKind, Provenance
-from ..privacy.low_trust import suspicions
 from .activity import Activity
 from .candidates import Candidate, best, folded, in_order
 from .conversation import AgentConversation
@@ -32,8 +30,8 @@ concluded."""
 class MinedDecision(Struct, frozen=True):
     """A decision in a transcript, the cause of a fault, or an abandoned attempt.
 
-    `files` are paths as the host wrote them, `line` the record that states it, `trust` is low if the text
-    steers its reader. Secrets are not masked yet.
+    `files` are paths as the host wrote them, `line` the record that states it, Secrets are not
+    masked yet.
     """
 
     decision: str
@@ -43,7 +41,6 @@ class MinedDecision(Struct, frozen=True):
     error: str
     line: int
     at: str
-    trust: Literal["normal", "low"]
     agent_id: str
     session_id: str
 
@@ -70,7 +67,6 @@ def extract(entries: Iterable[Entry]) -> list[MinedDecision]:
 
 def _finding(candidate: Candidate) -> MinedDecision:
     statement, entry = candidate.statement, candidate.entry
-    steers = suspicions(f"{statement.decision}\n{statement.rationale}")
     return MinedDecision(
         statement.decision,
         statement.rationale,
@@ -79,7 +75,6 @@ def _finding(candidate: Candidate) -> MinedDecision:
         candidate.error,
         entry.line,
         entry.at,
-        "low" if steers else "normal",
         entry.agent_id,
         entry.session_id,
     )
@@ -104,18 +99,14 @@ class Mined(Struct, frozen=True):
     """The files that its agents touched, as the host wrote them."""
 
 
-def drafts_of(mined: Mined, path: str, root: str, agent_id: str, session_id: str) -> list[Draft]:
-    """Return a draft for each finding, in order.
+def draft_of(
+    finding: MinedDecision, mined: Mined, path: str, root: str, agent_id: str, session_id: str
+) -> Draft:
+    """Return a finding as a draft.
 
     `path` is the transcript's, `root` the project's. A given agent or session applies to all findings except
     a subagent's inside its parent's transcript. An agent without an id gets its host's name.
     """
-    return [_draft_of(finding, mined, path, root, agent_id, session_id) for finding in mined.findings]
-
-
-def _draft_of(
-    finding: MinedDecision, mined: Mined, path: str, root: str, agent_id: str, session_id: str
-) -> Draft:
     own, at = finding.agent_id in {"", mined.owner}, ""
     with suppress(ValueError):
         at = finding.at if datetime.fromisoformat(finding.at) else ""
@@ -128,7 +119,7 @@ def _draft_of(
         finding.outcome,
         finding.error,
         at,
-        provenance=Provenance(mined.source, f"{path}:{finding.line}", finding.trust),
+        provenance=Provenance(mined.source, f"{path}:{finding.line}"),
     )
 
 

@@ -23,10 +23,10 @@ from ..core.events import EventHub
 from ..core.system import System
 from ..core.work import Work
 from ..memory.experience import Draft
-from ..memory.service import PoolOwner
+from ..memory.experiences import PoolOwner
 from .activity import Activity
 from .cursor import Cursor, CursorStore
-from .extraction import Mined, drafts_of
+from .extraction import Mined, draft_of
 from .transcript_file import check_path
 
 ARGV = (sys.executable, "-m", "foveal.daemon.transcripts.miner")
@@ -84,26 +84,6 @@ class GraftService:
         self._turn = asyncio.Semaphore(1)
         """Each mining takes a core for a while."""
 
-    async def graft_transcript(
-        self, project: PoolOwner, path: str, session_id: str = "", agent_id: str = ""
-    ) -> TranscriptResult:
-        """Graft the decisions of a transcript; durable when this returns.
-
-        Agent and session default to those of the records. Raises `InvalidRequest` for the field
-        `transcript_path`, `DeadlineExceeded`, and what the pool raises.
-        """
-        return await self._graft(project, path, session_id, agent_id, None)
-
-    async def graft_own(
-        self, project: PoolOwner, path: str, session_id: str = "", agent_id: str = "", speaker: str = ""
-    ) -> TranscriptResult:
-        """Graft only what one agent said: the subagent with the id `speaker`, in its own transcript or in
-        its parent's, or else the agent of the conversation, whose subagents are grafted when they stop.
-
-        For a subagent the whole file is read, and no cursor is stored: it would skip its parent's words.
-        """
-        return await self._graft(project, path, session_id, agent_id, speaker)
-
     async def read_turn(self, project: PoolOwner, path: str) -> TranscriptResult | None:
         """Return what the agent of a conversation did to files since the last graft, and graft nothing;
         None if there is too much to read."""
@@ -115,14 +95,23 @@ class GraftService:
         mined = await self._mine_to_its_end(path, cursor, "")
         return TranscriptResult(activity=mined.activity, cwd=mined.cwd)
 
-    async def _graft(
+    async def graft(
         self,
         project: PoolOwner,
         path: str,
-        session_id: str,
-        agent_id: str,
-        speaker: str | None,
+        session_id: str = "",
+        agent_id: str = "",
+        speaker: str | None = None,
     ) -> TranscriptResult:
+        """Graft the decisions of a transcript; durable when this returns.
+
+        Agent and session default to those of the records. With a `speaker` only what that agent said: the
+        subagent with this id, in its own transcript or in its parent's, or for an empty id the agent of the
+        conversation, whose subagents are grafted when they stop. For a subagent the whole file is read, and
+        no cursor is stored: it would skip its parent's words.
+
+        Raises `InvalidRequest` for the field `transcript_path`, `DeadlineExceeded`, and what the pool raises.
+        """
         check_path(path)
         cursors = CursorStore(project.folder, self._system)
         cursor = None if speaker else await self._work.in_builder(partial(cursors.find, path))
@@ -177,8 +166,10 @@ class GraftService:
 
 def _drafts(project: PoolOwner, mined: Mined, path: str, agent_id: str, session_id: str) -> list[Draft]:
     """Return a draft for each finding, with sketches of its files now: the conversation just ended."""
-    drafts = drafts_of(mined, path, project.root, agent_id, session_id)
-    return [project.sketches.sketched(draft) for draft in drafts]
+    return [
+        project.sketches.sketched(draft_of(finding, mined, path, project.root, agent_id, session_id))
+        for finding in mined.findings
+    ]
 
 
 async def _ask_miner(request: bytes) -> dict[str, Any]:

@@ -42,8 +42,10 @@ class Statement(Struct, frozen=True):
 
 def statements_in(text: str, voice: Voice) -> Iterator[Statement]:
     """Yield what the sentences of a text may state, in order; of a user the standing decisions."""
-    first = 0
-    for block in blocks_of(text):
+    first, announced = 0, list[Sentence]()
+    for paragraph in blocks_of(text):
+        block = [*announced, *paragraph]
+        announced = block if all(map(_announces, block)) else []
         for at, sentence in enumerate(block):
             if can_state(sentence):
                 reading = _Reading(block, at, first)

@@ -63,9 +63,7 @@ class IndexerClient:
     """
 
     def __init__(self, work: Work, events: EventHub, semantics: EmbedderClient) -> None:
-        self.link = ChildProcess[Event](
-            "indexer", ARGV, self._on_event, self._on_started, self._on_died, on_silent=self._on_silent
-        )
+        self.link = ChildProcess[Event]("indexer", ARGV, self._on_event, self._on_started, self._on_died)
         self._work = work
         self._events = events
         self._semantics = semantics
@@ -77,8 +75,6 @@ class IndexerClient:
         """The projects that the running process has opened."""
         self._held: dict[Project, list[Event]] = {}
         """Events of projects that the indexer is opening."""
-        self._silent = ""
-        """The reason why the indexer doesn't answer, as set on the projects."""
         self._at_work = ""
         """The root of the project that the indexer works on."""
         self._left_out: set[str] = set()
@@ -256,16 +252,6 @@ class IndexerClient:
         for project in sorted(self._projects.values(), key=lambda project: deaths[project.root]):
             if not self.is_left_out(project) and self._projects.get(project.root) is project:
                 await self._open(project)
-
-    def _on_silent(self, reason: str) -> None:
-        """Report for all projects that the indexer doesn't answer, or with "" that it answers again.
-
-        A project that isn't indexed for another reason keeps that reason.
-        """
-        for project in self._projects.values():
-            if project.index_state.indexer_problem in {"", self._silent}:
-                project.index_state.set_indexer_problem(reason)
-        self._silent = reason
 
     def _on_died(self, reason: str) -> None:
         self._begun.set()

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
-from urllib.parse import quote
 
 from aiohttp import web
 
-from ...ipc.errors import INVALID_PARAMS, NOT_FOUND, RpcError
+from ...ipc.errors import INVALID_PARAMS, RpcError
 from ..view import NotOpen, Page, View, get, href, page_number, rows_on
+from .sessions import named_session
 
 ROWS: Final = 40
 """Maximum decisions on a page of the list."""
@@ -94,7 +94,7 @@ class DecisionsPage(Page):
             title=found["experience"]["decision"][:80],
             project=project,
             one=found["experience"],
-            session_link=await _session_link(view, found["experience"]["session_id"]),
+            session_link=(await named_session(view, found["experience"]["session_id"]))["link"],
             deleted=found["deleted"],
             history=found["history"],
             changes=CHANGES,
@@ -160,19 +160,6 @@ def _asked(request: web.Request) -> tuple[dict[str, str], bool]:
 def _listing(asked: Mapping[str, str], deleted: bool) -> dict[str, Any]:
     given = {FILTERS[name]: value or None for name, value in asked.items()}
     return {**given, "deleted": deleted or None}
-
-
-async def _session_link(view: View, session_id: str) -> str:
-    """Return the address of a session, empty for one that was named but never created."""
-    if not session_id:
-        return ""
-    try:
-        await view.call("GetSession", session_id=session_id)
-    except RpcError as error:
-        if error.code != NOT_FOUND:
-            raise
-        return ""
-    return f"/sessions/{quote(session_id, safe='')}"
 
 
 def short(experience: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,6 @@ from ...ipc.errors import INVALID_PARAMS, RpcError
 from ..dependency_graph import SHOWN, arranged
 from ..exports import exported
 from ..view import Page, ProjectChoice, get, href
-from .turn import found_or_none
 
 LIMIT: Final = 10
 LIMITS: Final = (10, 25, 50, 100)
@@ -196,7 +195,7 @@ class ExplorePage(Page):
 
     async def _imports(self, project: ProjectChoice, path: str) -> Sequence[str]:
         """Return the imports of a file, none if it was deleted meanwhile."""
-        node = await found_or_none(self._view, "GetNode", cwd=project.root, node_id=path)
+        node = await self._view.found("GetNode", cwd=project.root, node_id=path)
         return _paths(node["imports"]) if node else []
 
 

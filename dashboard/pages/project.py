@@ -28,22 +28,6 @@ WATCHES: Final[Mapping[str, str]] = {
     "off": "not watched",
 }
 
-SKIPPED: Final[Mapping[str, str]] = {
-    "binary": "binary files",
-    "too_large": "files that are too large",
-    "unreadable": "files that can't be read",
-    "special": "special files",
-    "symlink": "links to elsewhere",
-    "not_utf8_name": "names that aren't UTF-8",
-    "secret": "files of secrets",
-    "quarantined": "files that ended the indexer twice",
-    "folder:ignored": "folders named by .gitignore",
-    "folder:excluded": "folders named by .fovealignore or scan.exclude",
-    "folder:vendored": "folders of other people's code",
-    "folder:worktree": "other worktrees",
-}
-"""Reasons why content isn't indexed, in words."""
-
 IGNORE: Final = ".fovealignore"
 IGNORE_BYTES: Final = 64 * 1024
 LINES: Final = 100
@@ -123,7 +107,6 @@ class ProjectPage(Page):
             project=project,
             states=STATES,
             watches=WATCHES,
-            reasons=SKIPPED,
             **values,
         )
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from ...ipc.errors import NOT_FOUND, RpcError
+from ...ipc.errors import RpcError
 from ..exports import exported
 from ..view import Page, ProjectChoice, View, get, href, page_number, rows_on
 from .items import ItemKey, key_of, matches
@@ -203,12 +203,9 @@ async def known_items(view: View, project: ProjectChoice) -> tuple[dict[ItemKey,
 async def named_session(view: View, session_id: str) -> dict[str, str]:
     """Return the id, title and link of a session. A session that was named but never created has requests
     but no page: its `link` is empty."""
-    title, link = session_id, ""
-    if session_id:
-        try:
-            title = title_of(await view.call("GetSession", session_id=session_id))
-            link = f"/sessions/{quote(session_id, safe='')}"
-        except RpcError as error:
-            if error.code != NOT_FOUND:
-                raise
-    return {"session_id": session_id, "title": title, "link": link}
+    session = await view.found("GetSession", session_id=session_id) if session_id else None
+    return {
+        "session_id": session_id,
+        "title": title_of(session) if session else session_id,
+        "link": f"/sessions/{quote(session_id, safe='')}" if session else "",
+    }

@@ -65,9 +65,6 @@ TAKEN: Final[Mapping[str, str]] = {
 ASKED_AGAIN: Final = ("prompt", "task_type", "max_tokens", "reserve_tokens", "max_bytes", "model")
 """The fields of a request that a preview of the next turn repeats."""
 
-PROMPT_MAX: Final = 10_000
-"""Maximum characters of a prompt that a preview repeats; longer ones are pasted logs."""
-
 
 COLUMNS: Final = (
     "name", "symbol", "start_line", "end_line", "type", "layer",
@@ -91,7 +88,7 @@ class TurnPage(Page):
         project = await view.project_of(context["project"])
         explained = await self._explain(context_id, why, project) if why else None
         scope, record, session, turns = await asyncio.gather(
-            found_or_none(view, "GetScope", scope_id=context["scope_id"]),
+            view.found("GetScope", scope_id=context["scope_id"]),
             _record(view, context),
             named_session(view, context["session_id"]),
             turns_around(view, context),
@@ -102,7 +99,7 @@ class TurnPage(Page):
         values = await asyncio.to_thread(_drawn, context, shown, page_number(request))
         files: list[str] = []  # a place is pinned there if its scope is gone
         if scope is None and session["link"]:
-            found = await found_or_none(view, "GetSession", session_id=context["session_id"])
+            found = await view.found("GetSession", session_id=context["session_id"])
             files = found["context"].get("files", []) if found else []
         of_session = [one["context_id"] for one in turns[0]]
         at = of_session.index(context_id) if context_id in of_session else -1
@@ -159,24 +156,13 @@ class TurnPage(Page):
         return web.Response(body=body, content_type="text/plain", charset="utf-8")
 
 
-async def found_or_none(view: View, method: str, **params: Any) -> dict[str, Any] | None:
-    """Return what a method answers, None for what isn't there any more."""
-    try:
-        found: dict[str, Any] = await view.call(method, **params)
-    except RpcError as error:
-        if error.code != NOT_FOUND:
-            raise
-        return None
-    return found
-
-
 async def turns_around(
     view: View, context: Mapping[str, Any]
 ) -> tuple[Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]]]:
     """Return the turns of a context's session, and the others of its project, the latest first."""
     root, session_id = context["project"], context["session_id"]
-    projects = await found_or_none(view, "ListContexts", cwd=root, limit=TURNS)
-    of_session = session_id and await found_or_none(view, "ListContexts", session_id=session_id, limit=TURNS)
+    projects = await view.found("ListContexts", cwd=root, limit=TURNS)
+    of_session = session_id and await view.found("ListContexts", session_id=session_id, limit=TURNS)
     turns = of_session["contexts"] if of_session else []
     there = {one["context_id"] for one in turns}
     others = projects["contexts"] if projects else []
@@ -188,7 +174,7 @@ async def _record(view: View, context: Mapping[str, Any]) -> dict[str, Any] | No
     if "request_id" not in context:
         return None
     ids = {"session_id": context["session_id"], "request_id": context["request_id"]}
-    return await found_or_none(view, "GetRequest", **ids, content=False)
+    return await view.found("GetRequest", **ids, content=False)
 
 
 def _items(context: Mapping[str, Any], record: Mapping[str, Any] | None) -> list[dict[str, Any]]:
@@ -220,8 +206,6 @@ def _key_of(item: Mapping[str, Any]) -> tuple[str, str, str]:
 def _again(context: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters of a preview of the scope's next turn, from this request."""
     asked = {name: context[name] for name in ASKED_AGAIN if context[name] != ""}
-    if len(asked.get("prompt", "")) > PROMPT_MAX:
-        del asked["prompt"]
     return {"scope_id": context["scope_id"], "preview": True, **asked}
 
 

@@ -24,6 +24,7 @@ from pygls.uris import from_fs_path, to_fs_path
 from ...ipc.aclient import DaemonLink
 from ...ipc.errors import DaemonUnavailable, RpcError
 from ...ipc.version import __version__
+from ..mcp_server.caller import ClientIdentity
 from ..pump import INVALID_REQUEST, PARSE_ERROR, id_of
 from .lsp_frames import (
     MAX_BODY_BYTES,
@@ -63,11 +64,13 @@ logging.getLogger("pygls").setLevel(logging.CRITICAL)
 """Errors go to the editor; pygls would also log them, with the texts of documents."""
 
 
-async def serve_connection(connection: socket.socket, greeting: bytes, cwd: str, daemon: str) -> None:
+async def serve_connection(
+    connection: socket.socket, greeting: bytes, caller: ClientIdentity, daemon: str
+) -> None:
     """Greet, then serve until the peer hangs up. The connection is closed at the end."""
     reader, writer = await asyncio.open_unix_connection(sock=connection)
     link = DaemonLink(daemon)
-    session = _Session(link, writer, cwd)
+    session = _Session(link, writer, caller.cwd)
     try:
         writer.write(greeting)
         while (body := await _read_body(reader)) is not None:

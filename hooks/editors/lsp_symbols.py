@@ -49,7 +49,7 @@ class SymbolIndex:
         """
         node = await self._node(cwd, path)
         if node is not None:
-            root = _root_of(path, node["path"])
+            root = path.removesuffix(f"/{node['path']}")
             sure = await self._referred(cwd, root, node, line, name)
             if sure:
                 return sure
@@ -68,7 +68,11 @@ class SymbolIndex:
             reply = await self._link.call("FindSymbols", {"cwd": cwd, "query": query, "limit": PLACES})
             return [_symbol_place(reply["project"], symbol) for symbol in reply["symbols"]]
         reply = await self._query(cwd, query, limit=PLACES)
-        return _distinct(_place(reply["project"], result) for result in reply["results"])
+        found = [_place(reply["project"], result) for result in reply["results"]]
+        # Each position once, and none without a name.
+        return list(
+            {(place.path, place.line, place.symbol): place for place in found if place.symbol}.values()
+        )
 
     async def _referred(
         self, cwd: str, root: str, node: Mapping[str, Any], line: int, name: str
@@ -135,11 +139,6 @@ def _symbol_of(node_id: str) -> str:
     return re.sub(r"~\d+$", "", node_id.partition("#")[2])
 
 
-def _root_of(path: str, relative: str) -> str:
-    """Return the project's root: a file's absolute path without its relative path."""
-    return path.removesuffix(f"/{relative}")
-
-
 def _symbol_place(root: str, symbol: Mapping[str, Any]) -> SymbolPlace:
     name = _symbol_of(symbol["node_id"])
     return SymbolPlace(f"{root}/{symbol['path']}", symbol["line"], symbol["kind"], name, symbol["text"])
@@ -172,8 +171,3 @@ def _place(root: str, result: Mapping[str, Any]) -> SymbolPlace:
     at = line - result["snippet_line"]
     text = lines[at] if 0 <= at < len(lines) else ""
     return SymbolPlace(f"{root}/{result['path']}", line, result["kind"], result.get("symbol", ""), text)
-
-
-def _distinct(places: Iterable[SymbolPlace]) -> list[SymbolPlace]:
-    """Return definitions without those without a name, and each position once."""
-    return list({(place.path, place.line, place.symbol): place for place in places if place.symbol}.values())

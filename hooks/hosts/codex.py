@@ -93,7 +93,8 @@ def _unreviewed(
     state = _table(_table(config, "hooks"), "state")
     waiting, off = [], []
     for hook in hooks:
-        noted = _table(state, f"{path}:{_snake(hook.event)}:{hook.group}:{hook.position}")
+        event = re.sub(r"(?<!^)(?=[A-Z])", "_", hook.event).lower()
+        noted = _table(state, f"{path}:{event}:{hook.group}:{hook.position}")
         if not noted.get("trusted_hash"):
             waiting.append(hook.event)
         elif noted.get("enabled") is False:
@@ -110,10 +111,6 @@ def _unreviewed(
 def _table(values: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     found = values.get(key)
     return found if isinstance(found, dict) else {}
-
-
-def _snake(event: str) -> str:
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
 
 
 CODEX = host.Host(

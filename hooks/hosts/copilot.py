@@ -1,10 +1,10 @@
 """Copilot CLI and VS Code's agent.
 
-An event registered in camel case has camel case fields and no name, so its fields identify it. Registered in
-Pascal case it comes in Claude Code's format; VS Code knows that only. Neither takes text for a prompt: it is
-sent after the next tool instead, but for a session's first prompt, which comes with its start. A resumed
-session has lost the text of its start. preToolUse isn't registered: a crash there denies the tool. A
-subagent's events have an id of their own as the session and its parent's beside it; its task is in the
+An event registered in camel case has camel case fields and no name, so its hook's command names it.
+Registered in Pascal case it comes in Claude Code's format; VS Code knows that only. Neither takes text for a
+prompt: it is sent after the next tool instead, but for a session's first prompt, which comes with its start.
+A resumed session has lost the text of its start. preToolUse isn't registered: a crash there denies the tool.
+A subagent's events have an id of their own as the session and its parent's beside it; its task is in the
 parent's transcript.
 """
 
@@ -71,22 +71,6 @@ def _task_in(transcript: str, agent_type: str) -> str:
     return ""
 
 
-def _name_of(fields: Fields) -> str:
-    """Return the event of camel case fields. Not verified beyond the documentation."""
-    if fields.has("toolName"):
-        return "postToolUse" if fields.has("toolResult") else "preToolUse"
-    if fields.has("agentName"):
-        return "subagentStop" if fields.has("stopReason", "response") else "subagentStart"
-    telling = (
-        ("stopReason", "agentStop"),
-        ("trigger", "preCompact"),
-        ("source", "sessionStart"),
-        ("prompt", "userPromptSubmitted"),
-        ("reason", "sessionEnd"),
-    )
-    return next((name for field, name in telling if fields.has(field)), "")
-
-
 def _sent(fields: Fields, variables: Mapping[str, str]) -> bool:
     """Whether a payload of Claude Code's hooks is Copilot's or VS Code's: it has a timestamp."""
     return fields.has("timestamp") or fields.has("sessionId")
@@ -122,7 +106,6 @@ COPILOT = host.Host(
         shows_messages=False,
         answer_key="additionalContext",
         refine=_refine,
-        name_of=_name_of,
         events=EVENTS,
         # Its payloads don't name their event, so the command does.
         settings=host.SettingsHooks(

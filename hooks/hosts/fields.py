@@ -82,10 +82,6 @@ class Fields:
             ]
         return tuple(found)
 
-    def with_text(self, name: str, value: str) -> Fields:
-        """Return these fields with another field added."""
-        return Fields({**self._values, name: value})
-
     def digest(self) -> str:
         """Return a digest that two payloads of the same event share."""
         kept = {str(name): value for name, value in self._values.items() if name not in _UNSTABLE}

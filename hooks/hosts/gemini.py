@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from . import host
-from .events import Event, EventKind
-from .fields import Fields
+from .events import EventKind
 from .hook_answer import OutputLimit
 from .mcp_format import BARE_VARIABLES, VariableSyntax, places, read_gemini_server
 
@@ -39,10 +38,6 @@ EVENTS = (
 )
 
 
-def _refine(event: Event, fields: Fields) -> Event | None:
-    return None if event.kind == "compacting" and fields.text("trigger") == "auto" else event
-
-
 def _switches(level: host.Level, place: host.SettingsPlace) -> Iterator[host.Switch]:
     for each in host.LEVELS[: 1 + (level == "project")]:
         path = SETTINGS(each, place).path
@@ -62,7 +57,10 @@ GEMINI = host.Host(
         limits=dict.fromkeys(("SessionStart", "BeforeAgent"), LIMIT),
         replays=False,
         escapes=True,
-        refine=_refine,
+        # Only a compression that a person asked for: the others come before each request.
+        refine=lambda event, fields: (
+            None if event.kind == "compacting" and fields.text("trigger") == "auto" else event
+        ),
         events=EVENTS,
         settings=host.SettingsHooks(SETTINGS, named=True, unit=1000),
     ),

@@ -80,8 +80,6 @@ class HookFormat(Struct, frozen=True, kw_only=True):
     shows_messages: bool = True
     answer_key: str = ""
     refine: Callable[[Event, Fields], Event | None] = lambda event, fields: event
-    name_of: Callable[[Fields], str] = lambda fields: ""
-    """Finds the name of an event in a payload that doesn't contain it, or ""."""
 
     def limit(self, event_name: str) -> OutputLimit:
         """Return the maximum text for the model in the answer to an event."""
@@ -92,7 +90,6 @@ class HookFormat(Struct, frozen=True, kw_only=True):
 
         `name` is the event's as the host writes it; `cwd` is used if the payload names no folder.
         """
-        name = name or self.name_of(fields)
         kind = self.kinds.get(name)
         if kind is None:
             return None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
+
+import msgspec
 
 NAME = "hook-events.json"
 MAX_BYTES = 64 * 1024
@@ -14,13 +15,6 @@ def read(state: str) -> Mapping[str, tuple[str, str]]:
     """Return the last event of each host and its time (ISO 8601), nothing if the file can't be read."""
     try:
         with open(os.path.join(state, NAME), "rb") as file:
-            values = json.loads(file.read(MAX_BYTES))
-    except (OSError, ValueError):
+            return msgspec.json.decode(file.read(MAX_BYTES), type=dict[str, tuple[str, str]])
+    except (OSError, msgspec.MsgspecError, ValueError):
         return {}
-    if not isinstance(values, dict):
-        return {}
-    return {
-        str(host): (str(found[0]), str(found[1]))
-        for host, found in values.items()
-        if isinstance(found, list) and len(found) == 2
-    }

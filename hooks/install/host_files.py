@@ -16,7 +16,7 @@ from .git_hooks import ScriptBlock, project_folder, user_folder
 from .jsonc import render_file
 from .plan import HostFiles, Target, TargetPart
 from .program import hook_command, mcp_command
-from .settings_entries import HookSettings, McpSettings, McpTable, Registration, registered
+from .settings_entries import HookSettings, McpSettings, McpTable, Registration
 
 INSTALLABLE = tuple(host for host in HOSTS if host.hooks)
 """The hosts that foveal can be registered with."""
@@ -183,7 +183,10 @@ def plugin_files(program: str, version: str) -> Iterator[tuple[str, WholeFile]]:
     """Yield the files of the Claude Code plugin with their paths in its folder, for a program."""
     manifest = {**json.loads(_data("claude_plugin", PLUGIN_MANIFEST)), "version": version}
     yield PLUGIN_MANIFEST, WholeFile(render_file(manifest), _MARKERS[PLUGIN_MANIFEST])
-    for path, entries in ((PLUGIN_HOOKS, _hook_entries), (PLUGIN_SERVERS, _server_entries)):
+    for path, entries in (
+        (PLUGIN_HOOKS, HookSettings((), {}).entries),
+        (PLUGIN_SERVERS, McpSettings("mcpServers", {}).entries),
+    ):
         value = _with_program(json.loads(_data("claude_plugin", path)), program)
         yield path, WholeFile(render_file(value), _MARKERS[path], entries)
     yield PLUGIN_SKILL, WholeFile(_data("claude_plugin", PLUGIN_SKILL), _MARKERS[PLUGIN_SKILL])
@@ -207,14 +210,6 @@ def plugin_program(text: str) -> str | None:
     except ValueError:
         return None
     return program if isinstance(program, str) else None
-
-
-def _hook_entries(text: str) -> list[tuple[str, str | None]]:
-    return [(hook.event, hook.program) for hook in registered(text)]
-
-
-def _server_entries(text: str) -> list[tuple[str, str | None]]:
-    return McpSettings("mcpServers", {}).entries(text)
 
 
 def _data(folder: str, path: str) -> str:

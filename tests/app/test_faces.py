@@ -132,16 +132,6 @@ async def test_the_first_connection_starts_it_once(path: str) -> None:
         assert len(log.lines) == 1
 
 
-@on_both_loops
-async def test_it_starts_again_after_it_was_idle(path: str) -> None:
-    async with daemon(path), starting(path, (*FACES, "--idle-s", "0.05")) as log:
-        for rounds in (1, 2):
-            assert (await ask(path))["pid"] == os.getpid()
-            await log.until("has ended", rounds)
-        assert log.count("starts (pid") == 2
-        assert len(log.lines) == 4
-
-
 async def refusal(listener: socket.socket) -> str:
     """Ask on a TCP socket as nobody; return what the dashboard says to that."""
     host, port = listener.getsockname()
@@ -172,12 +162,11 @@ async def test_a_process_that_fails_is_logged_and_started_again(path: str) -> No
     marker = f"{os.path.dirname(path)}/failed"
     script = f"""
         if [ -e {marker} ]; then exec "$@"; fi
-        touch {marker}; echo "no luck today" >&2; exit 3
+        touch {marker}; exit 3
     """
     argv = ("/bin/sh", "-c", script, "sh", *FACES)
     async with daemon(path), starting(path, argv, restart_pause_s=0) as log:
         assert (await ask(path))["pid"] == os.getpid()
-        assert log.count("output of the faces process: no luck today") == 1
         assert log.count("ended with code 3") == 1
         assert log.count("starts (pid") == 2
 
@@ -191,11 +180,9 @@ async def test_a_process_that_cannot_be_started_harms_nothing(path: str) -> None
 
 
 @on_both_loops
-async def test_a_process_that_says_much_and_does_not_end_is_killed(
-    path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_process_that_does_not_end_is_killed(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("foveal.daemon.app.faces.STOP_S", 0.2)
-    argv = ("/bin/sh", "-c", "trap '' TERM; while :; do echo much; done >&2", "sh")
+    argv = ("/bin/sh", "-c", "trap '' TERM; while :; do :; done", "sh")
     async with daemon(path), starting(path, argv) as log:
         knock(path)
-        await log.until("output of the faces process: much", 20)
+        await log.until("starts (pid")

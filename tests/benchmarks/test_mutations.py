@@ -54,12 +54,11 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
         "sums.py": "def add(a: int, b: int) -> int:\n    return a + b\n",
         "pyproject.toml": '[tool.pytest.ini_options]\naddopts = ["--import-mode=importlib"]\n',
         "tests/test_sums.py": (
-            "import subprocess, sys\n\nimport pytest\n\nfrom foveal.sums import add\n\n\n"
-            "@pytest.mark.parametrize('here', [True, False])\n"
-            "def test_add(here: bool) -> None:\n"
+            "import subprocess, sys\n\nfrom foveal.sums import add\n\n\n"
+            "def test_add() -> None:\n"
             "    code = 'from foveal.sums import add; print(add(2, 0))'\n"
             "    found = subprocess.run([sys.executable, '-I', '-c', code], capture_output=True, env={})\n"
-            "    assert (add(2, 0) if here else int(found.stdout)) == 2\n"
+            "    assert int(found.stdout) == 2\n"
         ),
     }
     for name, text in files.items():
@@ -70,20 +69,15 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
     return Tree(source, folder)
 
 
-def row(before: str, after: str, test: str = "tests/test_sums.py") -> Mutation:
-    return Mutation("sum", "README.md", "", "", "sums.py", before, after, (test,))
+def row(before: str, after: str) -> Mutation:
+    return Mutation("sum", "README.md", "", "", "sums.py", before, after, ("tests/test_sums.py",))
 
 
 CASES = (
-    (row("a + b", "a + 3"), "tests/test_sums.py::test_add[True]", ""),
-    (row("a + b", "a + 4", "tests/test_sums.py::test_add[False]"), "tests/test_sums.py::test_add[False]", ""),
-    # Without the limit of memory this would turn no test red, and write to none of the memory.
-    (row("a + b", "a + b + 0 * len(bytes(6 << 30))"), "tests/test_sums.py::test_add[True]", ""),
+    (row("a + b", "a + 3"), "tests/test_sums.py::test_add", ""),
     (row("a + b", "a - b"), "", "no test turns red"),
     (row("a * b", "a - b"), "", "the row is stale: its text occurs 0 times in sums.py"),
-    (row("a", "c"), "", "the row is stale: its text occurs 3 times in sums.py"),
     (row("return", "retrun"), "", "its tests don't run with it (status 2)"),
-    (row("a + b", "a - b", "tests/test_none.py"), "", "its tests don't pass without it (status 4)"),
 )
 
 
@@ -98,8 +92,8 @@ def test_a_mutation_is_caught_or_its_problem_told(tree: Tree) -> None:
 def test_each_change_has_a_date_of_its_own(tree: Tree) -> None:
     """Else Python would take the compiled code of one change for that of another of the same size."""
     seconds = []
-    for mutation, *_ in CASES[:3]:
+    for mutation, *_ in CASES[:2]:
         with tree.mutated(mutation):
             seconds.append(int((tree.root / "sums.py").stat().st_mtime))
         seconds.append(int((tree.root / "sums.py").stat().st_mtime))
-    assert len(set(seconds)) == 6
+    assert len(set(seconds)) == 4

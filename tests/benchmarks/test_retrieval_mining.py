@@ -68,7 +68,6 @@ def test_a_commit_asks_its_message_and_is_answered_by_its_source_files(history: 
             language="python",
             split="tune",
             commit=fix,
-            issues=(12,),
         )
     ]
 

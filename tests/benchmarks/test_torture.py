@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import subprocess
-from argparse import Namespace
 from pathlib import Path
 
 from foveal.benchmarks.faults.indexed import IndexedProject
 from foveal.benchmarks.torture import (
     REPOSITORIES,
     Record,
-    Repository,
     differences,
     git,
-    torture,
 )
 
 
@@ -42,15 +39,6 @@ def test_differences_between_index_and_disk_are_found(tmp_path: Path) -> None:
         "without 1 files",
         "with 2 files not as they are",
     ]
-
-
-def test_a_sound_repository_passes(tmp_path: Path) -> None:
-    commit = git(_repository(tmp_path / "own+one" / "repo"), "rev-parse", "HEAD").strip()
-    options = Namespace(folder=tmp_path, seconds=0.0, limit=120.0)
-    result = torture(Repository("own/one", commit, "Python"), options)
-    assert result.failures == []
-    assert (result.files, result.switched_files, len(result.switch_s)) == (4, 1, 2)
-    assert result.memory_mb > 10
 
 
 def _repository(root: Path) -> Path:

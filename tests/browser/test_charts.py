@@ -77,20 +77,6 @@ def test_a_brushed_range_is_in_the_address_and_can_be_left(page: Page, site: Sit
     assert rows(page) >= before
 
 
-def test_keys_read_values_and_zoom(page: Page, site: Site) -> None:
-    page.goto(f"{site.address}/diagnostics")
-    plot = page.locator(f"{CHART} .plot")
-    plot.focus()
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowRight")
-    second = page.locator(f"{CHART} tbody tr").nth(-2).locator("td").first.text_content() or ""
-    expect(page.locator(f"{CHART} .legend b").first).to_have_text(second)
-    page.keyboard.press("+")
-    page.wait_for_url(re.compile("since=.*until="))
-    page.keyboard.press("Escape")
-    page.wait_for_url(lambda url: "since" not in url)
-
-
 def test_without_a_script_the_same_figures_are_in_tables(browser: Browser, site: Site) -> None:
     with signed_in(browser, site, java_script_enabled=False) as page:
         page.goto(f"{site.address}/diagnostics")

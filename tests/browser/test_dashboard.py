@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, Page, ViewportSize, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.browser_cases import Site, overflow_px, signed_in
+from tests.browser_cases import Site, signed_in
 from tests.conftest import SMALL_PROJECT, write_files
 
 
@@ -85,9 +85,6 @@ def test_an_index_is_watched_while_it_grows(page: Page, site: Site, tmp_path: Pa
     expect(card).to_contain_text("401 files")
 
 
-PHONE = ViewportSize(width=360, height=740)
-
-
 @pytest.fixture(scope="module")
 def ids(site: Site, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Give the id of a turn, and a project that was open before."""
@@ -120,36 +117,6 @@ def test_days_are_those_of_the_reader(
     with signed_in(browser, site, java_script_enabled=False) as page:
         page.goto(address)
         expect(page.locator(".day h2")).to_have_text(["2 March 2026 UTC", "1 March 2026 UTC"])
-
-
-def test_the_projects_are_picked_from_within_a_phones_screen(
-    site: Site, browser: Browser, ids: dict[str, str]
-) -> None:
-    with signed_in(browser, site, viewport=PHONE) as page:
-        page.goto(f"{site.address}/turns/{ids['context']}")
-        page.locator(".picker summary").click()
-        box = page.locator(".menu").bounding_box()
-        assert box is not None
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= PHONE["width"]
-        page.locator(".menu a", has_text="shop").first.click()
-        expect(page.locator("h1")).to_have_text("Sessions")
-
-
-def test_a_closed_project_is_opened_by_its_button(site: Site, browser: Browser, ids: dict[str, str]) -> None:
-    with browser.new_context(
-        viewport=PHONE
-    ) as context:  # not a watched one: that the page is a 404 is told in its console
-        page = context.new_page()
-        page.goto(site.login_url())
-        reply = page.goto(f"{site.address}/explore?project={ids['closed']}&q=login")
-        assert reply is not None
-        assert reply.status == 404
-        assert overflow_px(page) == 0
-        page.get_by_role("button", name="Open was-open").click()
-        expect(page.locator("h1")).to_have_text("Explore")
-        expect(page.locator("input.question")).to_have_value("login")
-    assert site.daemon.call("CloseProject", path=unquote(ids["closed"])) == {"closed": True}
 
 
 def test_a_folder_is_excluded_by_two_clicks_and_undone(page: Page, site: Site, tmp_path: Path) -> None:

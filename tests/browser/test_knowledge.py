@@ -66,17 +66,6 @@ def test_a_rule_is_created_in_three_clicks_and_undone(site: Site, page: Page, ro
     expect(row).to_have_count(0)
 
 
-def test_a_new_rule_replaces_no_other(site: Site, page: Page, root: Path) -> None:
-    page.goto(f"{site.address}/knowledge?project={root}")
-    page.get_by_role("button", name="New rule").click()
-    dialog = page.get_by_role("dialog")
-    dialog.get_by_label("Text").fill("Something else.")
-    dialog.get_by_role("textbox", name="Name").fill("api errors")
-    dialog.get_by_role("button", name="Create").click()
-    expect(dialog.get_by_role("status")).to_contain_text("There is a rule named api errors already")
-    assert items(site, root)["api errors"]["text"] == "Text of api errors."
-
-
 def test_a_rule_is_pinned_in_two_clicks_into_all_sessions_or_one(site: Site, page: Page, root: Path) -> None:
     page.goto(f"{site.address}/knowledge?project={root}")
     with at_most(2, page):
@@ -119,24 +108,6 @@ def test_a_decision_is_created_and_deleted_in_two_clicks(site: Site, page: Page,
     expect(row).to_have_count(1)
 
 
-def test_marks_and_edits_of_a_decision_are_undone(site: Site, page: Page, root: Path) -> None:
-    experience = {"decision": "Retry twice", "rationale": "It is cheap.", "agent_id": "a", "session_id": "s"}
-    left = {**experience, "outcome": {"kind": "failure", "error": "It was not."}}
-    (ident,) = site.daemon.call("GraftExperience", cwd=str(root), experience=left)["experience_ids"]
-    page.goto(f"{site.address}/knowledge/decisions/{ident}?project={root}")
-    page.get_by_role("button", name="Worked").click()
-    expect(page.locator("#decision .badge")).to_have_text("worked")
-    page.get_by_role("button", name="Undo").click()
-    expect(page.locator("#decision .badge")).to_have_text("failed")
-    expect(page.locator("#decision")).to_contain_text("It was not.")
-    page.get_by_text("Edit", exact=True).click()
-    page.get_by_label("Why").fill("It was cheap.")
-    page.get_by_role("button", name="Save").click()
-    expect(page.locator("#decision")).to_contain_text("It was cheap.")
-    page.get_by_role("button", name="Undo").click()
-    expect(page.locator("#decision")).to_contain_text("It is cheap.")
-
-
 def test_a_hit_leads_to_its_file_and_the_turns_that_showed_it(site: Site, page: Page, root: Path) -> None:
     asked = {"cwd": str(root), "focus_paths": ["src/shop/auth.py"], "prompt": "how does a login end?"}
     context_id = site.daemon.call("GetContext", **asked)["context_id"]
@@ -149,45 +120,6 @@ def test_a_hit_leads_to_its_file_and_the_turns_that_showed_it(site: Site, page: 
     page.wait_for_url("**path=src%2Fshop%2Fcart.py*")
     page.locator("#definitions .list a").first.click()
     expect(page.locator("#definition-title")).to_be_visible()
-
-
-def test_a_list_changes_around_who_uses_it(site: Site, page: Page, root: Path) -> None:
-    page.goto(f"{site.address}/knowledge?project={root}&kind=tools")
-    mode = page.get_by_label("Mode of raw")
-    mode.focus()
-    mode.select_option("agent")
-    expect(page.locator("#servers .badge")).to_have_text("When relevant")
-    expect(mode).to_be_focused()
-    mode.select_option("always")
-    expect(page.locator("#servers .badge")).to_have_text("Always")
-    page.goto(f"{site.address}/knowledge?project={root}")
-    row = page.locator("li.item", has_text="api errors")
-    row.locator(".says summary").click()
-    change = row.get_by_role("button", name="Edit")
-    change.press("Enter")
-    page.locator("[data-choice=manual]").click()
-    page.get_by_role("dialog").get_by_role("button", name="Save").click()
-    expect(row.locator(".badge")).to_have_text("Manual")
-    expect(change).to_be_focused()
-    expect(row.locator(".says")).to_have_attribute("open", "")
-    page.get_by_role("button", name="Undo").last.click()
-    expect(row.locator(".badge")).to_have_text("Always")
-
-
-def test_an_item_is_saved_on_top_of_what_it_is_by_then(site: Site, page: Page, root: Path) -> None:
-    rule = {"type": "rule", "name": "stale", "include": "agent", "text": "One.", "description": "First."}
-    site.daemon.call("PutItem", cwd=str(root), item=rule)
-    page.goto(f"{site.address}/knowledge?project={root}&q=stale")
-    page.get_by_role("button", name="Edit stale").click()
-    changed = rule | {"include": "manual", "description": "Second."}
-    site.daemon.call("PutItem", cwd=str(root), item=changed)
-    page.get_by_role("dialog").get_by_label("Priority").fill("123")
-    page.get_by_role("dialog").get_by_role("button", name="Save").click()
-    expect(page.locator(".message", has_text="stale now has the mode “Manual”")).to_be_visible()
-    items = site.daemon.call("ListItems", cwd=str(root))["items"]
-    (item,) = [one for one in items if one["name"] == "stale"]
-    assert (item["include"], item["description"], item["priority_level"]) == ("manual", "Second.", 123)
-    site.daemon.call("DeleteItem", cwd=str(root), type="rule", name="stale")
 
 
 def test_a_deleted_rule_comes_back_by_undo(site: Site, page: Page, root: Path) -> None:

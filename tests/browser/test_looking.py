@@ -16,18 +16,13 @@ from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
 
 PAGES = (
     "/",
-    "/?project={root}",
     "/sessions",
-    "/sessions?q=bug&state=open&days=7",
     "/sessions/s1",
     "/sessions/s1?tab=items",
     "/sessions/s1?tab=context",
-    "/sessions/s1?session=s1",
     "/turns/{context_id}",
-    "/turns/{context_id}?session=s1",
     "/turns/{context_id}/difference?with={other_id}",
     "/knowledge?project={root}",
-    "/knowledge?project={root}&kind=references",
     "/knowledge?project={root}&kind=tools",
     "/knowledge?project={root}&kind=decisions&session=s1",
     "/knowledge?project={root}&kind=quarantine",
@@ -35,7 +30,6 @@ PAGES = (
     "/explore?project={root}&q=how+do+sessions+expire&session=s1",
     "/explore/file?project={root}&path=src/shop/auth.py",
     "/usage",
-    "/usage?project={root}",
     "/project?project={root}",
     "/diagnostics",
 )

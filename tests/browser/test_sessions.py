@@ -6,15 +6,12 @@ import json
 import sys
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser_cases import Site
 from tests.conftest import SMALL_PROJECT, write_files
-from tests.daemon.test_timeline import Host
-from tests.dashboard.test_played_sessions import PLAYS
 from tests.server_cases import RAW_SERVER
 
 SESSION = "payment-bug"
@@ -104,73 +101,6 @@ def test_undo_leaves_what_others_did_meanwhile(site: Site, page: Page) -> None:
     assert kept(site)["ports"] == ["9090", "8080", "6000"]
 
 
-def test_what_the_daemon_refuses_is_said_and_nothing_is_lost(browser: Browser, site: Site) -> None:
-    """In a window of its own: Chromium notes each refused request in the console."""
-    with browser.new_context() as context:
-        window = context.new_page()
-        window.goto(site.login_url())
-        window.goto(f"{site.address}/sessions/{SESSION}?tab=context")
-        window.get_by_label("Set", exact=True).fill("ports")
-        window.get_by_label("Entry").fill("http")
-        window.get_by_label("Entry").press("Enter")
-        expect(window.locator(".message.bad").last).to_contain_text("numbers from 1 to 65535")
-        expect(window.get_by_label("Entry")).to_have_value("http")
-        window.goto(f"{site.address}/sessions/{SESSION}?tab=items")
-        window.get_by_placeholder("Add a tool").fill("nothing")
-        window.get_by_placeholder("Add a tool").press("Enter")
-        expect(window.locator(".message.bad").last).to_contain_text("as server: name")
-        window.get_by_placeholder("Add a tool").fill("raw: nothing")
-        window.get_by_placeholder("Add a tool").press("Enter")
-        expect(window.locator(".message.bad").last).to_contain_text("nothing of raw")
-
-
-def test_saving_a_name_leaves_what_an_agent_wrote_meanwhile(site: Site, page: Page) -> None:
-    site.daemon.call("UpdateSession", session_id=SESSION, name="Payment bug", current_intent="before")
-    page.goto(f"{site.address}/sessions/{SESSION}?tab=context")
-    page.locator("#about > summary").click()
-    page.locator("#about [name=name]").fill("Payment bug 2")
-    site.daemon.call("UpdateSession", session_id=SESSION, current_intent="what the agent does")
-    expect(page.locator("#about [name=current_intent]")).to_have_value("what the agent does")
-    expect(page.locator("#about [name=name]")).to_have_value("Payment bug 2")
-    page.locator("#about").get_by_role("button", name="Save").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Payment bug 2")
-    session = site.daemon.call("GetSession", session_id=SESSION)
-    assert session["current_intent"] == "what the agent does"
-    site.daemon.call("UpdateSession", session_id=SESSION, name="Payment bug", current_intent="")
-
-
-def test_a_full_set_stays_on_offer_and_an_entry_comes_back_at_its_place(browser: Browser, site: Site) -> None:
-    """In a window of its own: Chromium notes each refused request in the console."""
-    ports = [str(port) for port in range(1001, 1011)]
-    site.daemon.call("UpdateSession", session_id=SESSION, context={"ports": ports})
-    with browser.new_context() as context:
-        window = context.new_page()
-        window.goto(site.login_url())
-        window.goto(f"{site.address}/sessions/{SESSION}?tab=context")
-        window.get_by_role("button", name="Remove 1001").click()
-        expect(window.locator(".set li > :first-child")).to_have_text(ports[1:])
-        window.get_by_role("button", name="Undo").click()
-        expect(window.locator(".set li > :first-child")).to_have_text(ports)
-        window.get_by_role("button", name="Clear Ports").click()
-        expect(window.locator(".set")).to_have_count(0)
-        added = {"session_id": SESSION, "set_name": "ports", "items": ["9090"]}
-        site.daemon.call("SetRelevantContext", **added, mode="merge")
-        window.get_by_role("button", name="Undo").click()
-        expect(window.locator(".message.bad")).to_contain_text("would have 11 entries")
-        window.get_by_role("button", name="Remove 9090").click()
-        expect(window.locator(".set")).to_have_count(0)
-        window.locator(".message.bad").get_by_role("button", name="Undo").click()
-        expect(window.locator(".set li > :first-child")).to_have_text(ports)
-
-
-def test_a_file_may_be_written_from_the_root(site: Site, page: Page, root: Path) -> None:
-    page.goto(f"{site.address}/sessions/{SESSION}?tab=context")
-    page.get_by_label("Entry").fill("src/shop/cart.py")
-    page.get_by_label("Entry").press("Enter")
-    expect(page.get_by_role("link", name="src/shop/cart.py")).to_be_visible()
-    assert kept(site)["files"][-1] == f"{root}/src/shop/cart.py"
-
-
 def test_an_item_is_completed_added_and_removed(site: Site, page: Page) -> None:
     page.goto(f"{site.address}/sessions/{SESSION}?tab=items")
     box = page.get_by_placeholder("Add a rule")
@@ -188,36 +118,3 @@ def test_an_item_is_completed_added_and_removed(site: Site, page: Page) -> None:
     page.locator(".message", has_text="Removed").get_by_role("button", name="Undo").click()
     expect(row.get_by_role("button", name="Remove commits")).to_be_visible()
     site.daemon.call("RemoveSessionItem", session_id=SESSION, type="rule", name="commits")
-
-
-def test_cost_and_use_of_a_session_are_two_clicks_from_home(site: Site, page: Page, root: Path) -> None:
-    site.daemon.call("GetContext", cwd=str(root), session_id=SESSION, prompt="what does the login cost?")
-    page.goto(site.address)
-    page.get_by_role("heading", name="Payment bug").get_by_role("link").click()
-    cost = page.get_by_role("region", name="Cost and use")
-    expect(cost).to_contain_text("Tokens sent")
-    expect(cost).to_contain_text("Used of what was shown")
-    page.get_by_role("link", name="what does the login cost?", exact=True).click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("what does the login cost?")
-
-
-def test_a_turn_appears_in_an_open_timeline(site: Site, page: Page, root: Path) -> None:
-    page.goto(f"{site.address}/sessions/{SESSION}")
-    site.daemon.call("GetContext", cwd=str(root), session_id=SESSION, prompt="it came by itself")
-    expect(page.locator(".story .prompt").first).to_contain_text("it came by itself")
-
-
-def test_sessions_as_agents_have_them_open(site: Site, page: Page, root: Path) -> None:
-    for kind, play in PLAYS.items():
-        host = Host(site.daemon, root, f"seen-{kind}")
-        play(host)
-        session = quote(host.session_id)
-        for tab in ("", "items", "context") if kind == "silent" else ("",):
-            reply = page.goto(f"{site.address}/sessions/{session}?tab={tab}")
-            assert reply is not None
-            assert reply.status == 200
-            expect(page.locator(".session h1")).to_be_visible()
-    prompts = page.locator("#timeline .part.prompt")
-    page.goto(f"{site.address}/sessions/seen-silent")
-    expect(prompts).to_have_count(1)
-    expect(page.locator("svg.bars title")).to_contain_text(["no context"])

@@ -82,16 +82,6 @@ def test_a_near_miss_is_pinned_by_one_click_and_unpinned_by_another(
     assert site.daemon.call("GetScope", scope_id=reply["scope_id"])["expanded"] == []
 
 
-def test_any_two_turns_are_compared_by_three_clicks(
-    page: Page, site: Site, given: tuple[str, str, str]
-) -> None:
-    page.goto(f"{site.address}/turns/{given[1]}")
-    page.get_by_label("Compare with").select_option(index=0)
-    page.get_by_role("button", name="Compare").click()
-    expect(page.locator("h1")).to_have_text("What changed")
-    expect(page.locator(".changes tbody tr").first).to_be_visible()
-
-
 def test_the_focus_is_changed_and_the_next_turn_previewed(
     page: Page, site: Site, given: tuple[str, str, str]
 ) -> None:

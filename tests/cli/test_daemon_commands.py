@@ -64,14 +64,6 @@ def kill(daemon: DaemonProcess) -> int:
     return pid
 
 
-def test_up_says_whether_it_started_one(daemon: DaemonProcess) -> None:
-    code, output, errors = run(daemon, "up")
-    place = f"(pid {daemon.pid}) on {daemon.socket}\n"
-    nothing = "note: nothing is indexed: no project is open; to index this folder, run: foveal up .\n"
-    assert (code, output, errors) == (0, f"started foveal {__version__} {place}", nothing)
-    assert run(daemon, "up") == (0, f"foveal {__version__} runs already {place}", nothing)
-
-
 def test_projects_and_close_start_no_daemon(daemon: DaemonProcess, tmp_path: Path) -> None:
     for arguments in (("projects",), ("close", str(tmp_path)), ("status",)):
         assert said(daemon, *arguments) == (1, "", "error: no daemon runs\nhint: foveal up\n")
@@ -92,25 +84,25 @@ def test_opening_the_home_folder_warns(daemon: DaemonProcess, tmp_path: Path) ->
 
 def test_restart_keeps_the_socket(daemon: DaemonProcess, tmp_path: Path) -> None:
     place = os.path.join(daemon.environ["XDG_RUNTIME_DIR"], "own.sock")
-    code, output, _ = run(daemon, "up", "--socket", place)
+    code, output, _ = said(daemon, "up", "--socket", place)
     old = daemon.pid
     assert (code, output) == (0, f"started foveal {__version__} (pid {old}) on {place}\n")
-    code, output, errors = run(daemon, "restart")
+    code, output, errors = said(daemon, "restart")
     new = daemon.pid
     assert new != old
     assert (code, errors) == (0, "")
     assert output == f"stopped the daemon (pid {old})\nstarted foveal {__version__} (pid {new}) on {place}\n"
-    assert run(daemon, "--socket", place, "down") == (0, f"stopped the daemon (pid {new})\n", "")
+    assert said(daemon, "--socket", place, "down") == (0, f"stopped the daemon (pid {new})\n", "")
 
 
 def test_a_second_daemon_is_refused(daemon: DaemonProcess) -> None:
-    run(daemon, "up")
+    said(daemon, "up")
     code, output, errors = run(daemon, "up", "--foreground")
     assert (code, output) == (1, "")
     assert f"(pid {daemon.pid}) already serves this state folder" in errors
     assert errors.startswith("error: ")
     other = os.path.join(daemon.environ["XDG_RUNTIME_DIR"], "other.sock")
-    code, output, errors = run(daemon, "up", "--socket", other)
+    code, output, errors = said(daemon, "up", "--socket", other)
     assert (code, output) == (1, "")
     assert errors.startswith(f"error: a daemon (pid {daemon.pid}) runs already, on {daemon.socket}\n")
 
@@ -143,13 +135,13 @@ def test_what_keeps_a_daemon_from_starting_is_said(daemon: DaemonProcess) -> Non
 
 
 def test_a_pid_that_is_used_again_is_never_signalled(daemon: DaemonProcess) -> None:
-    run(daemon, "up")
+    said(daemon, "up")
     kill(daemon)
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as bystander:
         info = DaemonInfo(bystander.pid, "2026-01-01T00:00:00.000Z", daemon.socket, "/x", __version__, 1)
         write_daemon_info(str(daemon.state), info)
         Path(lock_file(str(daemon.state))).write_text(f"{bystander.pid}\n")
-        assert run(daemon, "down") == (0, "no daemon runs\n", "")
+        assert said(daemon, "down") == (0, "no daemon runs\n", "")
         assert bystander.poll() is None
         os.unlink(daemon_file(str(daemon.state)))
 
@@ -157,7 +149,7 @@ def test_a_pid_that_is_used_again_is_never_signalled(daemon: DaemonProcess) -> N
 def test_a_daemon_whose_socket_was_removed_is_stopped(
     daemon: DaemonProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run(daemon, "up")
+    said(daemon, "up")
     monkeypatch.setattr(life, "SETTLE_S", 0.05)
     pid = daemon.pid
     os.unlink(daemon.socket)
@@ -167,7 +159,7 @@ def test_a_daemon_whose_socket_was_removed_is_stopped(
 
 
 def test_a_daemon_that_hangs_is_named(daemon: DaemonProcess, monkeypatch: pytest.MonkeyPatch) -> None:
-    run(daemon, "up")
+    said(daemon, "up")
     monkeypatch.setattr(life, "SIGNAL_TIMEOUT_S", 0.2)
     pid = daemon.pid
     os.kill(pid, signal.SIGSTOP)

@@ -28,16 +28,6 @@ def test_no_browser_prints_the_bare_address_alone(foveal: CommandLine) -> None:
     assert foveal.says("dashboard", "--login-url").startswith(output.strip())
 
 
-def test_programs_get_address_login_and_token(foveal: CommandLine) -> None:
-    found = foveal.json("dashboard")
-    assert re.fullmatch(ADDRESS, found["address"])
-    assert re.fullmatch(LOGIN, found["url"])
-    assert foveal.daemon.call("CheckDashboard", token=found["token"])["allowed"]
-    assert foveal.json("dashboard")["url"] != found["url"]
-    bare = foveal.daemon.call("OpenDashboard", login=False)
-    assert bare["token"] == found["token"]
-
-
 def test_a_browser_is_opened_with_a_login(
     foveal: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import click
@@ -22,38 +21,6 @@ def decide(foveal: CommandLine, text: str, *more: str) -> str:
 
 def decided(foveal: CommandLine, *arguments: str) -> list[str]:
     return [experience["decision"] for experience in foveal.json("decisions", *arguments)["experiences"]]
-
-
-def test_listing_with_and_without_its_name(foveal: CommandLine) -> None:
-    first = decide(foveal, "tokens expire", "--agent", "bob", "--session", "s-1", "--why", "audit")
-    decide(foveal, "use JWT", "--agent", "eve", "--session", "s-2", "--outcome", "failure", "--error", "long")
-    assert decided(foveal) == decided(foveal, "list") == ["use JWT", "tokens expire"]
-    text = foveal.says("decisions", "--agent", "bob").splitlines()
-    assert text[0].endswith(f"  {first}  bob")
-    assert text[1:] == ["  tokens expire", "  why: audit"]
-    socket = (
-        ("--socket", str(foveal.daemon.environ["FOVEAL_SOCKET"]))
-        if "FOVEAL_SOCKET" in foveal.daemon.environ
-        else ()
-    )
-    assert foveal.says("decisions", *socket, "--agent", "bob").splitlines() == text
-    now = datetime.now(UTC)
-    for arguments, expected in (
-        (("--session", "s-2"), ["use JWT"]),
-        (("--outcome", "none"), ["tokens expire"]),
-        (("--outcome", "failure"), ["use JWT"]),
-        (("--query", "TOKENS audit"), ["tokens expire"]),
-        (("--trust", "low"), []),
-        (("--since", (now - timedelta(days=1)).isoformat()), ["use JWT", "tokens expire"]),
-        (("--until", (now - timedelta(days=1)).isoformat()), []),
-        (("--since", f"{now + timedelta(days=2):%Y-%m-%d}"), []),
-        (("--limit", "1"), ["use JWT"]),
-        (("--deleted",), []),
-    ):
-        assert decided(foveal, *arguments) == decided(foveal, "list", *arguments) == expected
-    assert "yesterday is no time" in foveal.fails("decisions", "--since", "yesterday", code=2)
-    assert "did you mean foveal decisions list?" in foveal.fails("decisions", "lst", code=2)
-    assert foveal.says("decisions", "--help").startswith("Usage: foveal decisions")
 
 
 def test_a_decision_is_changed_and_shows_its_history(foveal: CommandLine) -> None:
@@ -106,23 +73,6 @@ def test_a_decision_is_deleted_and_comes_back(foveal: CommandLine) -> None:
     assert foveal.says("decisions", "restore", first) == f"restored: {first}\n"
     assert foveal.says("decisions", "restore", first) == f"not deleted before: {first}\n"
     assert decided(foveal) == ["use WAL"]
-
-
-def test_what_can_not_be_changed(foveal: CommandLine) -> None:
-    first = decide(foveal, "use WAL")
-
-    def check(arguments: list[str], code: int, expected: str) -> None:
-        assert expected in foveal.fails("decisions", *arguments, code=code)
-
-    for command in ("show", "delete", "restore"):
-        check([command, "x_none"], 1, "there is no decision 'x_none' in this project")
-        check([command, "x_none"], 1, "hint: foveal decisions")
-    check(["edit", first], 2, "no change was given")
-    check(["mark", first], 2, "no change was given")
-    check(["mark", first, "--error", "e"], 2, "--outcome failure")
-    check(["edit", first, "--file", "a", "--no-files"], 2, "exclude each other")
-    check(["edit", first, "--decision", " "], 1, "decision is empty")
-    check(["prune"], 2, "say which decisions to prune")
 
 
 def test_pruning_shows_first_and_asks(foveal: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:

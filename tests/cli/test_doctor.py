@@ -23,7 +23,6 @@ from foveal.cli.doctor import (
     check_git,
     check_log,
     check_open_files,
-    check_python,
     check_state,
     check_watches,
 )
@@ -96,21 +95,21 @@ def test_daemon_that_is_not_there(tmp_path: Path) -> None:
     assert levels(list(check_daemon(settings, str(state), {}))) == [("socket", "wrong")]
 
 
-def test_daemon_of_another_version(daemon: DaemonProcess, monkeypatch: pytest.MonkeyPatch) -> None:
-    daemon.call("Ping")
+def test_daemon_of_another_version(shared_daemon: DaemonProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    shared_daemon.call("Ping")
     monkeypatch.setattr(doctor, "__version__", "99.0")
-    result = CliRunner(env=daemon.environ | {"NO_COLOR": "1"}).invoke(foveal, ["doctor"])
+    result = CliRunner(env=shared_daemon.environ | {"NO_COLOR": "1"}).invoke(foveal, ["doctor"])
     assert result.exit_code == 1
-    assert f"✗ the daemon (pid {daemon.pid}) is foveal " in result.stdout
+    assert f"✗ the daemon (pid {shared_daemon.pid}) is foveal " in result.stdout
     assert ", this program is 99.0\n    run: foveal restart\n" in result.stdout
 
 
-def test_a_daemon_without_its_marks(daemon: DaemonProcess) -> None:
-    daemon.call("Ping")
-    settings = Settings(None, daemon.environ)
-    state, pid = str(daemon.state), daemon.pid
+def test_a_daemon_without_its_marks(shared_daemon: DaemonProcess) -> None:
+    shared_daemon.call("Ping")
+    settings = Settings(None, shared_daemon.environ)
+    state, pid = str(shared_daemon.state), shared_daemon.pid
     assert levels(list(check_daemon(settings, state, {}))) == [("daemon", "ok")]
-    marks = daemon.state / "daemon.json"
+    marks = shared_daemon.state / "daemon.json"
     kept = marks.read_text()
     os.rename(marks, f"{marks}.kept")
     [_, missing] = check_daemon(settings, state, {})
@@ -126,12 +125,6 @@ class Usage:
     """What is left on a disk."""
 
     free: int
-
-
-def test_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert check_python().level == "ok"
-    monkeypatch.setattr(doctor, "MIN_PYTHON", (99, 1))
-    assert check_python().fix == "install Python 99.1 or newer"
 
 
 def test_dependencies_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

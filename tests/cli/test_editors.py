@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-from foveal.cli import editors
-
 from tests.command_cases import CommandLine
 
 
@@ -25,10 +22,3 @@ def test_the_plugins_lie_where_it_says(foveal: CommandLine) -> None:
 def test_another_editor_is_told_which_there_are(foveal: CommandLine) -> None:
     assert "neovim" in foveal.fails("editors", "path", "emacs", code=2)
     assert "path" in foveal.says("editors")
-
-
-def test_files_that_are_missing_are_told(
-    foveal: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(editors, "PLUGIN_FOLDER", tmp_path)
-    assert "install foveal again" in foveal.fails("editors", "path", "neovim")

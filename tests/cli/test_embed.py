@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,33 +47,6 @@ def test_embed_waits_for_all_vectors(daemon: DaemonProcess, project: Path) -> No
     assert table.split()[5] == "done"
 
 
-def test_what_is_embedded_is_found_by_meaning(daemon: DaemonProcess, project: Path) -> None:
-    run_program(daemon.environ, project, "embed")
-    code, output, _ = run_program(daemon.environ, project, "query", "sum of costs", "--json")
-    assert code == 0
-    by_path = {result["path"]: result["sources"] for result in json.loads(output)["results"]}
-    assert "vector" in by_path["web/money.ts"]
-    assert "meaning #" in run_program(daemon.environ, project, "query", "sum of costs", "--limit", "5")[1]
-
-
-def test_up_says_that_it_goes_on_or_waits(daemon: DaemonProcess, project: Path) -> None:
-    code, output, errors = run_program(daemon.environ, project, "up", ".")
-    assert code == 0
-    assert output.splitlines()[1].startswith(f"ready: {project} ")
-    # On a fast machine all may be embedded by now.
-    assert not errors or re.fullmatch(
-        r"note: .+ chunks? (wait to be|are) embedded; that goes on in the background(, .+ left)?; "
-        "to wait for it: foveal embed\n",
-        errors,
-    )
-    code, output, errors = run_program(daemon.environ, project, "up", ".", "--wait")
-    assert (code, errors) == (0, "")
-    assert output.splitlines()[2].startswith(f"embedded: {project} ")
-    code, output, errors = run_program(daemon.environ, project, "up", "--wait")
-    assert (code, output) == (2, "")
-    assert errors.startswith("error: --wait needs the PROJECT to wait for\n")
-
-
 def test_a_pause_holds_until_it_is_ended(daemon: DaemonProcess, project: Path) -> None:
     assert run_program(daemon.environ, project, "embed", "--pause") == (
         0, "embedding is paused in all projects; to continue, run: foveal embed --resume\n", "",
@@ -97,16 +69,6 @@ def test_a_pause_holds_until_it_is_ended(daemon: DaemonProcess, project: Path) -
     assert (code, errors) == (0, "")
     assert output.startswith("embedding continues in all projects\nready: ")
     assert output.splitlines()[2].startswith(f"embedded: {project} ")
-
-
-def test_wrong_usage(daemon: DaemonProcess, project: Path) -> None:
-    for arguments in (("--pause", "--resume"), ("--pause", ".")):
-        code, output, errors = run_program(daemon.environ, project, "embed", *arguments)
-        assert (code, output) == (2, "")
-        assert errors.startswith("error: --pause applies to all projects: it takes no PATH and no --resume\n")
-    code, output, errors = run_program(daemon.environ, project, "embed", "nowhere")
-    assert (code, output) == (1, "")
-    assert errors.startswith("error: ")
 
 
 def test_a_push_without_a_store_says_so_before_it_embeds(daemon: DaemonProcess, project: Path) -> None:

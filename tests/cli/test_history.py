@@ -12,7 +12,6 @@ from foveal.cli.last import describe_last
 from foveal.cli.usage import describe_usage as lines_of
 
 from tests.command_cases import CommandLine
-from tests.conftest import DaemonProcess
 
 GIVEN: dict[str, Any] = {
     "context_id": "c_0123456789abcdef",
@@ -210,29 +209,3 @@ def test_forget_deletes_what_is_known(foveal: CommandLine) -> None:
     assert "no agent got a context of this project yet" in foveal.fails("last")
     assert "nothing is known of " in foveal.fails("forget", str(foveal.folder), "--yes")
     assert (foveal.folder / "src" / "shop" / "sessions.py").exists()
-
-
-def test_last_and_why_tell_of_a_prompt_that_got_none_in_time(
-    foveal: CommandLine, shared_daemon: DaemonProcess
-) -> None:
-    shared_daemon.open_ready(foveal.folder)
-    common = {"session_id": "late", "cwd": str(foveal.folder)}
-
-    def tell(event: str, deadline_ms: int = 30_000, **fields: str) -> None:
-        payload = {"hook_event_name": event, **common, **fields}
-        foveal.daemon.call(
-            "HookEvent", host="claude-code", event=event, payload=payload, deadline_ms=deadline_ms
-        )
-
-    tell("SessionStart", source="startup")
-    assert foveal("last")[2] == ""
-    tell("UserPromptSubmit", 1, prompt_id="p1", prompt="How does expire() end a session?")
-    said = "note: “How does expire() end a session?” ("
-    for words in (("last",), ("why", "last", "src/shop/cart.py")):
-        code, _, errors = foveal(*words)
-        assert errors.startswith(said), words
-        assert "wasn't ready in time" in errors
-        assert code == (words[0] == "why")
-    assert foveal("last", "--json")[2] == ""
-    tell("UserPromptSubmit", prompt_id="p2", prompt="How does expire() end a session? Say why.")
-    assert foveal("last")[2] == "", "the next one got its context"

@@ -48,10 +48,10 @@ def test_follow_goes_on_in_the_file_that_takes_its_place(tmp_path: Path) -> None
     added.close()
 
 
-def test_logs_as_json(daemon: DaemonProcess) -> None:
-    daemon.call("Ping")
-    runner = CliRunner(env=daemon.environ)
+def test_logs_as_json(shared_daemon: DaemonProcess) -> None:
+    shared_daemon.call("Ping")
+    runner = CliRunner(env=shared_daemon.environ)
     found = json.loads(runner.invoke(foveal, ["logs", "-n", "2", "--json"]).stdout)
-    assert found["file"] == log_file(str(daemon.state))
+    assert found["file"] == log_file(str(shared_daemon.state))
     assert 1 <= len(found["lines"]) <= 2
     assert runner.invoke(foveal, ["logs", "--follow", "--json"]).exit_code == 2

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 from foveal.cli.errors import CliError
-from foveal.cli.progress import next_news, open_and_wait, wait_until_known
+from foveal.cli.progress import next_news, open_and_wait
 from foveal.ipc.client import Client
 
 PROJECT: dict[str, Any] = {
@@ -19,8 +19,6 @@ PROJECT: dict[str, Any] = {
     "symbols": 0,
     "degraded": [],
 }
-MODEL = {"model": {"phase": "rebuilding", "fraction": 0.1}}
-EMBEDDING = {"project": "/p", "embedded": 1, "pending": 2, "chunks_per_second": 9.0, "eta_ms": 222}
 
 
 class Daemon:
@@ -60,13 +58,6 @@ def test_lost_events_and_silence_lead_to_a_question() -> None:
     assert daemon.asked.count("ListProjects") == 3
 
 
-def test_events_of_other_projects_and_topics_are_passed_over() -> None:
-    other = {**EMBEDDING, "project": "/p/inner"}
-    changed = {"topic": "project.changed", "data": {"project": "/p"}}
-    assert next_news(client(Daemon(other, changed, EMBEDDING)), "/p") == EMBEDDING
-    assert next_news(client(Daemon(other, MODEL)), "/p") == MODEL
-
-
 def test_the_daemon_ends() -> None:
     with pytest.raises(CliError, match="the daemon stopped while it was indexing"):
         next_news(client(Daemon()), "/p")
@@ -77,13 +68,3 @@ def test_a_project_that_can_not_be_indexed() -> None:
     daemon = Daemon({"project": "/p", **broken, "files": 0, "files_pending": 0}, states=(broken,))
     with pytest.raises(CliError, match="/p can't be indexed: no permission"):
         open_and_wait(client(daemon), path="/p")
-
-
-def test_a_new_project_is_read_first_but_not_for_ever() -> None:
-    pending = {"project": "/p", "state": "indexing", "files": 3, "files_pending": 3}
-    daemon = Daemon(pending, {**pending, "files_pending": 0}, states=({},))
-    wait_until_known(client(daemon), "/p", 60)
-    assert daemon.asked == ["OpenProject", "Subscribe", "ListProjects"]
-    daemon = Daemon(states=({},))
-    wait_until_known(client(daemon), "/p", 0)
-    assert daemon.asked == ["OpenProject", "Subscribe", "ListProjects"]

@@ -74,18 +74,6 @@ def test_requests_are_exported_the_first_first(foveal: CommandLine) -> None:
     assert "2026-01-31" in foveal.fails("requests", "export", "--since", "soon", code=2)
 
 
-def test_what_is_not_there(foveal: CommandLine) -> None:
-    session = foveal.says("sessions", "create").strip()
-    for arguments in (("list", "nope"), ("export", "nope")):
-        assert foveal.fails("requests", *arguments).endswith("hint: foveal sessions list\n")
-    assert foveal.fails("requests", "show", session, "nope").endswith(
-        f"hint: foveal requests list {session}\n"
-    )
-    wrong = foveal.fails("requests", "show", session, "nope", "--sent", "--messages", code=2)
-    assert "exclude each other" in wrong
-    assert foveal.says("requests", "export") == ""
-
-
 def test_a_request_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     request = {

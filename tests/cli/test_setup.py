@@ -150,17 +150,6 @@ def test_init_asks_once_and_takes_names(
     assert set(registered.values()) == {"to register"}
 
 
-def test_init_without_a_terminal_says_so_before_anything_else(
-    foveal: CommandLine, daemon: DaemonProcess
-) -> None:
-    write_files(daemon.home, {".claude/settings.json": "{}"})
-    refused = "error: can't prompt: stdin is not a terminal; pass --yes\n"
-    assert foveal.fails("init") == refused
-    assert foveal.fails("uninstall") == refused
-    assert "--json needs --yes or --dry-run" in foveal.fails("init", "--json", code=2)
-    assert not daemon.state.exists()  # no daemon was started for it
-
-
 def test_init_leaves_out_what_it_can_not_read(foveal: CommandLine, daemon: DaemonProcess) -> None:
     write_files(daemon.home, {".claude/settings.json": "{ broken", ".gemini/settings.json": "{}"})
     output = foveal.says("init", "--yes")

@@ -100,10 +100,10 @@ def test_what_was_left_out() -> None:
     found = text({"projects": [{**PROJECT, "skipped": skipped}]}, skipped=True)
     assert found.endswith(
         "\n\n/p/shop: left out:\n"
-        "  2 files: a_newer_reason\n"
+        "  2 files: a newer reason\n"
         "  12 files: binary\n"
-        "  1 folder: vendored or generated\n"
-        "  1 file: larger than scan.max_file_bytes"
+        "  1 folder: vendored\n"
+        "  1 file: too large"
     )
     assert "binary" not in text({"projects": [{**PROJECT, "skipped": skipped}]})
     assert text({"projects": [PROJECT]}, skipped=True).endswith(": nothing is left out")

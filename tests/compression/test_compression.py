@@ -9,7 +9,6 @@ import time
 import pytest
 from foveal.daemon.compression.compress import FORM_MIN, Compressed, compress
 from foveal.daemon.compression.document import kind_of
-from foveal.daemon.languages.shared.language import LANGUAGES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -87,29 +86,12 @@ def test_the_lines_that_are_asked_about_stay_with_the_blocks_around_them() -> No
     assert made.left_out_lines > 80
 
 
-def test_heads_of_blocks_stay_where_nothing_is_asked() -> None:
-    made = shorten(PYTHON, "session.py", [], len(PYTHON) // 6)
-    for line in ("class Session:", "    def load(self, path):", "def render(session):"):
-        assert line in made.text
-
-
 def test_wanted_lines_come_first() -> None:
     first = PYTHON.split("\n").index("def render(session):") + 1
     for text in (PYTHON, PYTHON + "later = 1\n" * 9_000):
         made = compress(text, "session.py", ["nothing"], 1_200, [(first, first + 41)]).text
         assert "    value_1 = compute_1(left_1, right_1)" in made
         assert "        value_1 = compute_1(left_1, right_1)" not in made
-
-
-@pytest.mark.parametrize("language", sorted(LANGUAGES))
-def test_every_language_keeps_what_matches(language: str) -> None:
-    row = LANGUAGES[language]
-    name = f"a{row.extensions[0]}" if row.extensions else row.file_names[0]
-    lines = [f"alpha {n} beta gamma delta epsilon" for n in range(300)]
-    lines[170] = "the reticulated splines are here"
-    made = compress("\n".join(lines), name, {"reticulated": 2.0, "spline": 1.0}, 2_000)
-    assert "reticulated splines" in made.text
-    assert 500 < len(made.text) <= 2_000
 
 
 @pytest.mark.parametrize(
@@ -221,7 +203,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["a.py", "a.md", "a.toml", "a.log"])
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_hostile_texts_take_bounded_time_and_room(name: str, hostile: str) -> None:
     began = time.process_time()

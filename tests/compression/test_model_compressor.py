@@ -23,7 +23,6 @@ from foveal.daemon.compression.model_compressor import (
 from foveal.daemon.compression.model_endpoint import (
     ANSWER_BYTES_MAX,
     cleaned,
-    instructions,
     problem_of_answer,
 )
 from foveal.daemon.config.settings import CompressionConfig
@@ -211,14 +210,6 @@ def test_the_key_goes_along_and_secrets_do_not() -> None:
     assert "k-123" not in repr(model.statistics())
 
 
-def test_small_texts_ask_nobody() -> None:
-    with serving(answers(SHORT)) as server:
-        small = compressor(server.url, min_tokens=100_000)
-        assert small.compress(TEXT, "harbour.txt", ["gate"], ROOM) == extracted()
-        assert small.compress("short", "a.txt", [], ROOM).text == "short"
-        assert not server.asked
-
-
 @pytest.mark.parametrize(
     ("behaviour", "problem"),
     [
@@ -351,8 +342,3 @@ def test_an_answer_is_cleaned(answer: str, clean: str) -> None:
 def test_a_refusal_that_the_text_itself_holds_is_none() -> None:
     sent = "I'm sorry, but the gate is closed.\n" * 20
     assert not problem_of_answer("I'm sorry, but the gate is closed.", sent, 100)
-
-
-def test_names_cannot_break_the_instructions() -> None:
-    told = instructions("a\nIgnore this.py", ["b\n\nc"], 100)
-    assert "\n" not in told

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from foveal.daemon.compression.words import HITS_MAX, TERMS_MAX, lower_of, places_of, terms_of
+from foveal.daemon.compression.words import TERMS_MAX, lower_of, places_of, terms_of
 
 
 def found(word: str, text: str) -> bool:
@@ -66,15 +66,3 @@ def test_the_weightiest_terms_come_first_and_are_bounded() -> None:
         ("low", 0.5),
     ]
     assert len(terms_of([f"word{n}x" for n in range(500)])) == TERMS_MAX
-
-
-def test_a_word_that_stands_everywhere_is_found_so_often_only() -> None:
-    text = "retry " * (HITS_MAX + 10)
-    (term,) = terms_of(["retry"])
-    assert len(places_of(term, text, text)) == HITS_MAX
-
-
-@pytest.mark.parametrize("text", ["İstanbul ABC", "ABC", "ǅ", "ß ẞ", ""])
-def test_lower_case_keeps_every_place(text: str) -> None:
-    assert len(lower_of(text)) == len(text)
-    assert "abc" in lower_of(text) or "ABC" not in text

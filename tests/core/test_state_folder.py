@@ -78,7 +78,7 @@ def test_a_folder_of_a_newer_program_is_left_untouched(tmp_path: Path, more: dic
 
 @pytest.mark.parametrize(
     "mark", ["", "{", "[]", "{}", "null", '{"state_version": null}', '{"state_version": 1e999}', "\xff",
-             '{"state_version": 0}', '{"state_version": 9, "check": "0000"}']
+             '{"state_version": 0}']
 )  # fmt: skip
 def test_damaged_mark_is_quarantined_and_reported(tmp_path: Path, mark: str) -> None:
     version_file(tmp_path).write_bytes(mark.encode("latin-1"))
@@ -88,15 +88,3 @@ def test_damaged_mark_is_quarantined_and_reported(tmp_path: Path, mark: str) -> 
     assert aside.name in done
     assert aside.read_bytes() == mark.encode("latin-1")
     assert check_version(str(tmp_path), System()) == StateMark(STATE_VERSION)
-
-
-def test_flipped_bit_in_the_mark_locks_nobody_out(tmp_path: Path) -> None:
-    bring(tmp_path)
-    whole = version_file(tmp_path).read_bytes()
-    for place in range(len(whole) * 8):
-        data = bytearray(whole)
-        data[place // 8] ^= 1 << place % 8
-        version_file(tmp_path).write_bytes(data)
-        mark = check_version(str(tmp_path), System())
-        assert mark is not None
-        assert mark.version == STATE_VERSION

@@ -7,6 +7,7 @@ import os
 import sqlite3
 import stat
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -102,7 +103,7 @@ def test_newer_database_is_refused_and_left_byte_for_byte_with_its_log(tmp_path:
                 open_database(str(tmp_path / name), SCHEMA, 2, System(), distrusted=distrusted)
             assert may_pass(raised.value)
         with pytest.raises(NewerDatabase):
-            check_database(str(tmp_path / name), 2)
+            check_database(str(tmp_path / name), SCHEMA, 2)
         assert [path.read_bytes() for path in files] == before
         database, replaced = open_at(tmp_path / name, version=3)
         assert (names(database), replaced) == (["a"], "")
@@ -196,7 +197,11 @@ def edit(path: Path, statement: str) -> None:
     [
         "UPDATE sqlite_master SET name = CAST(x'ff' AS TEXT)",
         "UPDATE sqlite_master SET sql = CAST(x'ff' AS TEXT)",
+        "UPDATE sqlite_master SET sql = replace(sql, 'size', 'sizf')",
         "UPDATE sqlite_master SET rootpage = 99",
+        "UPDATE rows SET name = CAST(x'ff61' AS TEXT) WHERE id = 100",
+        "UPDATE rows SET size = 'none' WHERE id = 100",
+        "UPDATE rows SET name = x'00' WHERE id = 100",
     ],
 )
 def test_damage_of_any_kind_is_quarantined_and_an_empty_database_begun(
@@ -223,8 +228,9 @@ def test_error_of_the_first_read_is_damage(tmp_path: Path) -> None:
     opened.database.close()
 
 
-def test_a_locked_database_is_not_damaged(tmp_path: Path) -> None:
+def test_a_locked_database_is_not_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(tmp_path / "db")
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, timeout=0.05))
     with closing(sqlite3.connect(tmp_path / "db", isolation_level=None)) as other:
         other.execute("PRAGMA locking_mode = EXCLUSIVE")
         other.execute("PRAGMA journal_mode = DELETE")
@@ -238,7 +244,7 @@ def test_a_check_does_not_wait_on_a_pipe_in_the_place_of_a_log(tmp_path: Path) -
     fill(tmp_path / "db")
     os.mkfifo(tmp_path / "db-wal")
     with pytest.raises(DatabaseError, match="db-wal is not a regular file"):
-        check_database(str(tmp_path / "db"), 1)
+        check_database(str(tmp_path / "db"))
 
 
 @pytest.mark.parametrize(

@@ -86,15 +86,6 @@ def test_a_project_path_that_cannot_be_used(shared_daemon: DaemonProcess, path: 
     check_invalid(shared_daemon, "ReindexProject", "path", path=path)
 
 
-def test_a_root_that_went_away(shared_daemon: DaemonProcess, shop: Path) -> None:
-    scope_id = shared_daemon.call("GetContext", cwd=str(shop))["scope_id"]
-    shared_daemon.call("CloseProject", path=str(shop))
-    shop.rename(shop.with_name("moved"))
-    error = shared_daemon.error("GetContext", scope_id=scope_id)
-    assert error.code == "project_unavailable"
-    assert str(shop) in error.message
-
-
 # What isn't there
 
 
@@ -223,22 +214,6 @@ def test_a_prompt_of_five_megabytes(shared_daemon: DaemonProcess, root: str, wor
     assert reply["context"].startswith("# PROJECT CONTEXT")
     # A pattern that tries every way to read such a text takes seconds: this is far above what it should take.
     assert reply["elapsed_ms"] < 1_500
-
-
-@pytest.mark.parametrize("max_tokens", [0, -1, -(2**63), 2**64 - 1])
-def test_max_tokens_out_of_range(shared_daemon: DaemonProcess, root: str, max_tokens: int) -> None:
-    before = len(shared_daemon.call("ListScopes", cwd=root)["scopes"])
-    check_invalid(
-        shared_daemon,
-        "GetContext",
-        "max_tokens",
-        "max_tokens must be from 1 to",
-        cwd=root,
-        focus_paths=["README.md"],
-        max_tokens=max_tokens,
-    )
-    after = shared_daemon.call("ListScopes", cwd=root)["scopes"]
-    assert len(after) == before, "a request that can't be used leaves no scope behind"
 
 
 # Of which type

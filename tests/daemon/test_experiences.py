@@ -64,14 +64,6 @@ def test_a_change_shows_in_the_next_context(shared_daemon: DaemonProcess, root: 
     assert found["deleted"] is False
 
 
-def test_a_later_failure_marks_and_names_itself(shared_daemon: DaemonProcess, root: str) -> None:
-    first = graft(shared_daemon, root, "Use Redis")
-    later = graft(shared_daemon, root, "Use files", rationale=f"since {first}", outcome={"kind": "reverted"})
-    found = shared_daemon.call("GetExperience", cwd=root, experience_id=first)["experience"]
-    assert found["outcome"] == {"kind": "reverted"}
-    assert [(mark["kind"], mark["experience_id"]) for mark in found["marks"]] == [("reverted", later)]
-
-
 def test_the_outcome_that_is_shown_is_listed_and_pruned_by(shared_daemon: DaemonProcess, root: str) -> None:
     first = graft(shared_daemon, root, "Keep sessions in Redis", files_touched=["src/auth.py"])
     graft(shared_daemon, root, "Redis lost them", rationale=f"undoes {first}", outcome={"kind": "reverted"})
@@ -155,13 +147,6 @@ def test_pages_go_through_experiences_of_one_moment(shared_daemon: DaemonProcess
     assert shared_daemon.error("ListExperiences", cwd=root, before="x").data == {"field": "before"}
 
 
-def test_page_of_a_few_megabytes_is_whole(shared_daemon: DaemonProcess, root: str) -> None:
-    for number in range(80):
-        graft(shared_daemon, root, f"d{number}", rationale="r" * 60_000)
-    reply = shared_daemon.call("ListExperiences", cwd=root, limit=80)
-    assert (len(reply["experiences"]), "next" in reply) == (80, False)
-
-
 def test_page_ends_before_it_is_too_large_for_a_message(shared_daemon: DaemonProcess, root: str) -> None:
     for number in range(140):
         graft(shared_daemon, root, f"{number} {'🦊' * 16_000}", rationale="🦉" * 16_000)
@@ -220,28 +205,6 @@ def test_changes_are_told(shared_daemon: DaemonProcess, root: str) -> None:
             assert event["data"] == {
                 "project": root, "change": change, "count": 1, "experience_ids": [first],
             }  # fmt: skip
-
-
-def test_changes_survive_a_kill(daemon: DaemonProcess, root: str) -> None:
-    first, second = graft(daemon, root, "one"), graft(daemon, root, "two")
-    daemon.call("DeleteExperience", cwd=root, experience_id=first)
-    daemon.call("UpdateExperience", cwd=root, experience_id=second, decision="changed")
-    daemon.stop(9)
-    assert listed(daemon, root) == ["changed"]
-    assert listed(daemon, root, deleted=True) == ["one"]
-
-
-def test_damaged_lines_are_told(daemon: DaemonProcess, root: str) -> None:
-    graft(daemon, root, "one")
-    [pool] = daemon.state.rglob("experiences.jsonl")
-    pool.write_bytes(pool.read_bytes() + b"<<<<<<< HEAD\n")
-    assert listed(daemon, root) == ["one"]
-    reply = daemon.call("ListQuarantine", cwd=root)
-    assert reply["total"] == 1
-    [line] = reply["lines"]
-    assert (line["file"], line["line"], line["size_bytes"]) == ("experiences.jsonl", 2, 13)
-    assert line["text"] == "<<<<<<< HEAD\n"
-    assert "conflict" in line["reason"]
 
 
 def test_the_users_configuration_shares_a_pool_and_limits_the_private_one(tmp_path: Path, root: str) -> None:

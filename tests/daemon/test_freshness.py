@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ from typing import Any
 import pytest
 from foveal.ipc.client import Client
 
-from tests.conftest import DEADLINE_S, DaemonProcess, git, write_files
+from tests.conftest import DEADLINE_S, DaemonProcess, write_files
 
 WRITERS = 8
 ASKED = 40
@@ -166,79 +165,9 @@ def test_a_tree_that_never_rests_is_not_said_to_be_whole(daemon: DaemonProcess, 
     assert not missed
 
 
-def test_a_branch_switch_of_hundreds_of_files_is_taken_in(daemon: DaemonProcess, tmp_path: Path) -> None:
-    root = write_files(tmp_path / "p", {f"d{n % 40}/f{n}.py": f"def old_{n}(): ...\n" for n in range(600)})
-    git(root, "init", "-q", "-b", "main")
-    git(root, "add", "-A")
-    git(root, "commit", "-q", "-m", "old")
-    git(root, "checkout", "-q", "-b", "other")
-    shutil.rmtree(root / "d0")
-    write_files(root, {f"d{n % 40}/f{n}.py": f"def new_{n}(): ...\n" for n in range(600) if n % 40})
-    write_files(root, {"e/fresh.py": "def fresh(): ...\n"})
-    git(root, "add", "-A")
-    git(root, "commit", "-q", "-m", "new")
-    git(root, "checkout", "-q", "main")
-    daemon.open_ready(root)
-    git(root, "checkout", "-q", "other")
-    with daemon.client() as client:
-        reply = ask(client, root, focus_paths=["d1/f1.py", "e/fresh.py", "d0/f0.py"], fresh="tree")
-        assert "def new_1()" in reply["context"]
-        assert "def fresh()" in reply["context"]
-        assert any("d0/f0.py" in gap for gap in reply["gaps"])
-    status = daemon.open_ready(root)
-    assert status["files"] == 586
-    assert status["symbols"] == 586
-
-
-@pytest.mark.parametrize("fresh", ["shown", "tree"])
-def test_folders_made_at_once_are_found_whole(daemon: DaemonProcess, tmp_path: Path, fresh: str) -> None:
-    root = write_files(tmp_path / "p", {"a.py": "x = 1\n"})
-    daemon.open_ready(root)
-    write_files(root, {f"n{n}/deep/er/f{n}.py": "y = 2\n" for n in range(300)})
-    with daemon.client() as client:
-        client.call("Subscribe", {"topics": ["project.changed"]}, DEADLINE_S)
-        if fresh == "tree":
-            ask(client, root, fresh="tree")
-        else:
-            events = client.events(DEADLINE_S)
-            while files_of(client, root) < 301:  # by the watcher alone
-                next(events)
-        assert files_of(client, root) == 301
-
-
-def test_a_root_that_goes_and_comes_back(daemon: DaemonProcess, tmp_path: Path) -> None:
-    root = write_files(tmp_path / "p", {"a.py": "x = 1\n"})
-    environ_config = Path(daemon.environ["FOVEAL_CONFIG_DIR"])
-    write_files(environ_config, {"config.toml": "[scan]\npoll_interval_ms = 100\n"})
-    daemon.open_ready(root)
-    with daemon.client() as client:
-        client.call("Subscribe", {"topics": ["index.progress"]}, DEADLINE_S)
-        events = client.events(DEADLINE_S)
-        shutil.move(root, tmp_path / "away")
-        reply = ask(client, root, focus_paths=["a.py"], fresh="tree")
-        assert reply["degraded"]
-        wait_state(events, "degraded")
-        write_files(tmp_path / "away", {"b.py": "z = 3\n"})
-        shutil.move(tmp_path / "away", root)
-        wait_state(events, "ready")
-        reply = ask(client, root, focus_paths=["b.py"], fresh="tree")
-        assert "z = 3" in reply["context"]
-        assert not reply["degraded"]
-
-
 def ask(client: Client, root: Path, **params: Any) -> dict[str, Any]:
     reply: dict[str, Any] = client.call("GetContext", {"cwd": str(root), **params}, DEADLINE_S)
     return reply
-
-
-def files_of(client: Client, root: Path) -> int:
-    return int(client.call("Status", {"cwd": str(root)}, DEADLINE_S)["projects"][0]["files"])
-
-
-def wait_state(events: Iterator[dict[str, Any]], state: str) -> None:
-    # The topic also carries the model's progress, which has no state of a project.
-    while next(events)["data"].get("state") != state:
-        pass
 
 
 @pytest.mark.parametrize("full", [False, True])

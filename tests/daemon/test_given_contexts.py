@@ -135,7 +135,7 @@ def test_what_is_in_a_context_has_its_reason(shop: Shop) -> None:
         (".env", "it is not shown: files that hold secrets by their names are shown to nobody"),
         (
             ".cursor/rules/sql.mdc",
-            "it holds the rule .cursor/rules/sql.mdc (mode glob), which is included where a file in focus matches *.sql",
+            "it holds the rule .cursor/rules/sql.mdc, included by its mode glob, for files that match *.sql",
         ),
         ("tools", "it is a folder with 2 files, and none of them is in"),
     ],

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from foveal.daemon.search.need import HINT
 
-from tests.conftest import DaemonProcess, need_tool, next_event, running_daemon, write_files
-from tests.hook_cases import context_of, event_name, payload, recorded
+from tests.conftest import DaemonProcess, need_tool, next_event, write_files
+from tests.hook_cases import context_of, payload, recorded, words
 from tests.hooks.test_hook import hook
 from tests.search_cases import until
 
@@ -29,13 +29,14 @@ def up(shared_daemon: DaemonProcess) -> DaemonProcess:
 
 def run(daemon: DaemonProcess, root: Path, host: str, name: str, **changed: Any) -> str:
     """Run the hook of a recorded event as its host does; returns the text for the model."""
-    output = hook(host, payload(host, name, root, **changed), daemon.environ)
+    output = hook(host, payload(host, name, root, **changed), daemon.environ, *words(host, name))
     return context_of(host, name, output)
 
 
 def ask(daemon: DaemonProcess, root: Path, host: str, name: str, **changed: Any) -> str:
     """Send a recorded event without the process of a hook; returns what that would print."""
-    reply = daemon.call("HookEvent", host=host, payload=payload(host, name, root, **changed))
+    fields, event = payload(host, name, root, **changed), "".join(words(host, name))
+    reply = daemon.call("HookEvent", host=host, payload=fields, event=event)
     context_of(host, name, reply["output"])
     return str(reply["output"])
 
@@ -141,9 +142,7 @@ def test_a_prompt_brings_what_it_adds_and_nothing_else(up: DaemonProcess, shop: 
         assert prompt(text) == "", text
     entry, *_ = up.call("ListContexts", cwd=str(shop))["contexts"]
     built = up.call("GetBuiltContext", context_id=entry["context_id"])
-    explained = up.call("ExplainPath", context_id=entry["context_id"], path="src/shop/sessions.py")
-    for said in (built["gaps"][0], explained["reasons"][-1]):
-        assert "is left out: it needs the code with a probability of 0." in said
+    assert "is left out: it needs the code with a probability of 0." in built["gaps"][0]
     in_german = "Wo wird das Zeitlimit für Verbindungen gesetzt?"
     assert HINT in prompt(in_german), "its words say nothing here, and who reads the hint can translate"
     assert prompt(f"{in_german} Wo?") == "", "it was said"
@@ -356,35 +355,31 @@ def test_what_can_not_be_asked(up: DaemonProcess, shop: Path) -> None:
     assert "additionalContext" in up.call("HookEvent", host="codex", payload=odd)["output"]
 
 
-def test_a_stranger_gets_nothing(tmp_path: Path, shop: Path) -> None:
+def test_a_stranger_gets_nothing(up: DaemonProcess, shop: Path) -> None:
     write_files(shop, {"foveal.toml": "[agents.codex]\nallow = false\n"})
-    with running_daemon(tmp_path) as daemon:
-        daemon.call("Ping")
-        assert context(daemon, shop, "codex", "SessionStart") == ""
-        assert context(daemon, shop, "codex", "UserPromptSubmit") == ""
-        assert context(daemon, shop, "gemini", "BeforeAgent") != ""
-        given = {"host": "gemini", "payload": payload("gemini", "SessionStart", shop, session_id="named")}
-        assert daemon.call("HookEvent", **given, agent_name="codex") == {"output": ""}
+    sid = {"session_id": "strange"}
+    assert context(up, shop, "codex", "SessionStart", **sid) == ""
+    assert context(up, shop, "codex", "UserPromptSubmit", **sid) == ""
+    assert context(up, shop, "gemini", "BeforeAgent", **sid) != ""
+    given = {"host": "gemini", "payload": payload("gemini", "SessionStart", shop, session_id="named")}
+    assert up.call("HookEvent", **given, agent_name="codex") == {"output": ""}
 
 
-def test_an_agent_hears_of_its_session_what_its_rules_grant(tmp_path: Path, shop: Path) -> None:
+def test_an_agent_hears_of_its_session_what_its_rules_grant(up: DaemonProcess, shop: Path) -> None:
     write_files(shop, {"foveal.toml": '[agents.codex]\ndeny_paths = ["web/**"]\n'})
     sid = {"session_id": "granted"}
-    with running_daemon(tmp_path) as daemon:
-        daemon.call("Ping")
-        context(daemon, shop, "codex", "SessionStart", **sid)
-        files = [str(shop / "web" / "app.ts"), str(shop / "README.md")]
-        daemon.call("SetRelevantContext", **sid, set_name="files", items=files)
-        assert "app.ts" not in context(daemon, shop, "codex", "SessionStart_resume", **sid)
-        text = context(daemon, shop, "codex", "SessionStart_compact", **sid)
-        assert "README.md" in text
-        assert "app.ts" not in text
+    context(up, shop, "codex", "SessionStart", **sid)
+    files = [str(shop / "web" / "app.ts"), str(shop / "README.md")]
+    up.call("SetRelevantContext", **sid, set_name="files", items=files)
+    assert "app.ts" not in context(up, shop, "codex", "SessionStart_resume", **sid)
+    text = context(up, shop, "codex", "SessionStart_compact", **sid)
+    assert "README.md" in text
+    assert "app.ts" not in text
 
 
 @pytest.mark.parametrize("host", ["claude-code", "codex", "cursor", "gemini", "copilot", "opencode"])
 def test_every_recorded_event_is_answered_in_the_hosts_form(up: DaemonProcess, shop: Path, host: str) -> None:
     for found, name in recorded():
         if found == host:
-            event_name(name)
             context(up, shop, host, name)
     assert "Traceback" not in up.log()

@@ -18,7 +18,6 @@ from foveal.ipc.paths import PathError, daemon_file, http_socket, log_file
 from tests.conftest import (
     DEADLINE_S,
     DaemonProcess,
-    next_event,
     running_daemon,
     start_python,
     write_files,
@@ -122,20 +121,6 @@ def test_something_else_in_the_place_of_a_socket_that_was_chosen_is_left_alone(
         os.unlink(place)
 
 
-def test_what_a_killed_daemon_left_is_replaced(daemon: DaemonProcess, tmp_path: Path) -> None:
-    root = write_files(tmp_path / "p", {"a.py": "x = 1\n"})
-    scope = daemon.call("GetContext", cwd=str(root), focus_paths=["a.py"])["scope_id"]
-    start_faces(daemon)
-    killed = family(daemon)
-    assert len(killed) == 3
-    killed[0].kill()
-    wait_ended(killed)
-    assert len(left_over(daemon)) == 3
-    assert daemon.call("GetScope", scope_id=scope)["scope_id"] == scope
-    assert daemon.pid != killed[0].pid
-    assert daemon.log().count(" serves on ") == 2
-
-
 # The end
 
 
@@ -163,28 +148,6 @@ def test_nobody_connected_for_the_configured_time(daemon: DaemonProcess) -> None
 
 
 # The indexer
-
-
-def test_a_killed_indexer_is_replaced_while_contexts_go_on(daemon: DaemonProcess, tmp_path: Path) -> None:
-    root = write_files(tmp_path / "p", {"a.py": "import b\n", "b.py": "def f(): ...\n"})
-    daemon.open_ready(root)
-    (indexer,) = psutil.Process(daemon.pid).children()
-    with daemon.subscribed("index.progress") as client:
-        indexer.kill()
-        for _ in range(20):
-            reply = client.call("GetContext", {"cwd": str(root), "focus_paths": ["a.py"]}, DEADLINE_S)
-            assert "import b" in reply["context"]
-            assert "def f()" in reply["context"]
-        write_files(root, {"c.py": "def g(): ...\n"})
-        next_event(client, "index.progress", state="scanning")
-        next_event(client, "index.progress", state="ready")
-        params = {"cwd": str(root), "focus_paths": ["c.py"], "fresh": "tree"}
-        reply = client.call("GetContext", params, DEADLINE_S)
-    assert "def g()" in reply["context"]
-    assert (reply["degraded"], reply["partial"], reply["gaps"]) == ([], False, [])
-    (successor,) = psutil.Process(daemon.pid).children()
-    assert successor.pid != indexer.pid
-    assert "the indexer process ended by itself" in daemon.log()
 
 
 # Where it lives
@@ -245,20 +208,6 @@ def test_a_state_folder_of_a_newer_version_is_not_touched(daemon: DaemonProcess)
 
 
 # Settings
-
-
-def test_a_wrong_setting_is_an_error_and_an_unknown_one_a_warning(daemon: DaemonProcess) -> None:
-    config = Path(daemon.environ["FOVEAL_CONFIG_DIR"])
-    write_files(config, {"config.toml": "[scopes]\nmax_count = 'many'\n"})
-    errors = refused(daemon)
-    assert str(config / "config.toml") in errors
-    assert "scopes.max_count must be an integer" in errors
-    write_files(config, {"config.toml": "[scopes]\nmax_counts = 5\n"})
-    daemon.call("Ping")
-    warnings = [line for line in daemon.log().splitlines() if "WARNING" in line]
-    assert len(warnings) == 1
-    assert "max_counts" in warnings[0]
-    assert "max_count" in warnings[0].replace("max_counts", "")
 
 
 def test_nothing_of_its_first_client_stays_with_it(

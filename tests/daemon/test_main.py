@@ -97,21 +97,6 @@ def test_bad_places_are_errors_with_a_way_out(environ: dict[str, str], tmp_path:
     assert errors == (f"error: the folder {state} is open to other users; mend it with: chmod 700 {state}\n")
 
 
-def test_a_folder_that_is_gone_is_no_traceback(environ: dict[str, str], tmp_path: Path) -> None:
-    code = (
-        "import os; os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone')\n"
-        "from foveal.__main__ import main; main()"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, "context"],
-        check=False, env=environ, cwd=tmp_path, capture_output=True, text=True, timeout=TIMEOUT_S,
-    )  # fmt: skip
-    assert done.returncode == 1
-    assert (
-        done.stderr == "error: the current folder doesn't exist any more\nhint: cd to a folder that exists\n"
-    )
-
-
 def test_client_commands_import_nothing_heavy() -> None:
     code = (
         "import sys, foveal.cli.app, foveal.cli.context, foveal.cli.status, foveal.cli.decisions\n"
@@ -147,34 +132,8 @@ def test_ctrl_c_ends_quietly_with_130(environ: dict[str, str]) -> None:
     assert (child.returncode, output, errors) == (130, "", "")
 
 
-def test_output_that_can_not_be_written_is_an_error(environ: dict[str, str]) -> None:
-    if not os.path.exists("/dev/full"):
-        pytest.skip("this system has no /dev/full")
-    write_log(environ, "line\n")
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "foveal", "logs"],
-            check=False, env=environ, stdout=full, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT_S,
-        )  # fmt: skip
-    assert done.returncode == 1
-    assert done.stderr == "error: the output can't be written: No space left on device\n"
-
-
 def test_output_is_utf_8_in_a_pipe_whatever_the_locale(environ: dict[str, str]) -> None:
     write_log(environ, "naïve ✓\n")
     assert run(environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, "logs") == (
         0, "naïve ✓\n", "",
     )  # fmt: skip
-
-
-def test_a_daemon_that_a_client_starts_imports_no_command_line(environ: dict[str, str]) -> None:
-    code = (
-        "import gc, sys, foveal.daemon.app.server as server\n"
-        "from foveal.__main__ import main\n"
-        "before = {'click', 'yaml', 'foveal.cli'} & set(sys.modules)\n"
-        "server.serve = lambda startup: print(startup.log_to_file, gc.isenabled(), before or 'none of them')\n"
-        "sys.argv = ['foveal', 'up', '--foreground']; main()\n"
-        "print({'click', 'foveal.cli'} & set(sys.modules) or 'none of them')"
-    )
-    output = subprocess.check_output([sys.executable, "-c", code], env=environ, text=True)
-    assert output == "True False none of them\nnone of them\n"

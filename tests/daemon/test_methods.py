@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from foveal.ipc.protocol import encode_notification
 
-from tests.conftest import DEADLINE_S, DaemonProcess, next_event, write_files
+from tests.conftest import DEADLINE_S, DaemonProcess, next_event
 
 PAGES = ("protocol.md", "methods.md", "protocol-requests.md", "protocol-records.md")
 PROTOCOL = "\n".join(
@@ -169,23 +169,6 @@ def test_projects_open_list_close(shared_daemon: DaemonProcess, shop: Path) -> N
     assert str(shop) in [project["root"] for project in shared_daemon.call("ListProjects")["projects"]]
 
 
-@pytest.mark.parametrize("full", [False, True])
-def test_reindex(shared_daemon: DaemonProcess, ready_shop: str, full: bool) -> None:
-    def ask() -> Any:
-        return shared_daemon.call("GetContext", cwd=ready_shop, focus_paths=["src/shop/auth.py"])
-
-    before = ask()
-    with shared_daemon.subscribed("index.progress") as events:
-        reply = shared_daemon.call("ReindexProject", path=ready_shop, full=full)
-        check_types(reply, PROJECT_TYPES)
-        assert next_event(events, "index.progress", project=ready_shop, state="scanning")
-        assert next_event(events, "index.progress", project=ready_shop, state="ready", files_pending=0)
-    after = ask()
-    assert after["context"] == before["context"]
-    assert after["scope_id"] == before["scope_id"]
-    assert (after["clock"] != before["clock"]) == full
-
-
 def test_shutdown_answers_and_ends(daemon: DaemonProcess) -> None:
     with daemon.client() as client:
         pid = daemon.pid
@@ -218,34 +201,6 @@ def test_context_fields(shared_daemon: DaemonProcess, ready_shop: str) -> None:
         assert {"id", "type", "layer", "weight", "tokens", "compressed", "source"} <= set(one)
         assert 0 <= one["weight"] <= 1
     assert reply["items"] == [{"type": "rule", "name": "CLAUDE.md", "include_mode": "always"}]
-
-
-def test_context_reads_as_promised(shared_daemon: DaemonProcess, ready_shop: str) -> None:
-    context = shared_daemon.call("GetContext", cwd=ready_shop, focus_paths=["src/shop/auth.py"])["context"]
-    source = (Path(ready_shop) / "src/shop/auth.py").read_text()
-    focus = section(context, "Focus Area")
-    assert f"```python\n{source}```\n" in focus, "the focus file in full"
-    assert "`src/shop/sessions.py` (imported by `src/shop/auth.py`)" in focus
-    assert "def touch(self) -> None:" in focus
-    assert "# Move the end of the session." in focus, "signatures with their documentation"
-    assert "self.user = user" not in context, "and without their bodies"
-    structure = section(context, "Project Structure")
-    assert "auth.py" not in structure, "the map leaves out what is in focus"
-    assert "app.ts  money.ts" in structure
-    assert "Use the repository's logger." in section(context, "Rules")
-
-
-def test_empty_sections_are_left_out(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
-    root = write_files(tmp_path / "bare", {"a.py": "x = 1\n"})
-    shared_daemon.open_ready(root)
-    reply = shared_daemon.call("GetContext", cwd=str(root))
-    assert re.findall(r"^## (.*)$", reply["context"], re.MULTILINE) == ["Project", "Project Structure"]
-    assert shared_daemon.call("GetContext", cwd=str(root), focus_paths=["a.py"], constraints=["Be brief."])[
-        "context"
-    ] == (
-        "# PROJECT CONTEXT\n\n## Project\n\n- bare\n- languages: python 100%\n\n## Constraints\n\n- Be brief.\n\n"
-        "## Focus Area\n\n### `a.py` (1 line)\n\n```python\nx = 1\n```\n"
-    )
 
 
 def test_formats(shared_daemon: DaemonProcess, ready_shop: str) -> None:
@@ -361,24 +316,6 @@ def test_node_of_a_file(shared_daemon: DaemonProcess, ready_shop: str) -> None:
     assert typescript["importers"] == [{"path": "web/app.ts", "line": 1}]
 
 
-def test_node_of_a_definition_and_a_section(shared_daemon: DaemonProcess, ready_shop: str) -> None:
-    node = shared_daemon.call("GetNode", cwd=ready_shop, node_id="src/shop/sessions.py#Session.touch")
-    fields = documented_fields(METHODS["GetNode"][1])
-    required = fields - optional_fields(METHODS["GetNode"][1])
-    assert set(node) == required | {"callers", "callees", "symbol", "signature", "doc"}
-    assert (node["kind"], node["start_line"], node["end_line"]) == ("method", 12, 13)
-    assert node["signature"] == "def touch(self) -> None:"
-    assert node["doc"] == "Move the end of the session."
-    assert node["definition"].strip().startswith("def touch")
-    whole = shared_daemon.call("GetNode", cwd=ready_shop, node_id="src/shop/sessions.py#Session")
-    assert [one["node_id"] for one in whole["symbols"]] == [
-        "src/shop/sessions.py#Session.__init__",
-        "src/shop/sessions.py#Session.touch",
-    ]
-    part = shared_daemon.call("GetNode", cwd=ready_shop, node_id="README.md#Shop/Setup")
-    assert (part["kind"], part["definition"]) == ("section", "## Setup\n\nRun it.")
-
-
 # NotifyFile
 
 
@@ -430,26 +367,6 @@ def graft(daemon: DaemonProcess, root: str, decision: str, **more: Any) -> Any:
     return daemon.call("GraftExperience", cwd=root, experience=experience)
 
 
-def test_a_decision_shows_in_the_next_context(shared_daemon: DaemonProcess, ready_shop: str) -> None:
-    def ask() -> Any:
-        return shared_daemon.call("GetContext", cwd=ready_shop, focus_paths=["src/shop/auth.py"])
-
-    before = ask()
-    assert section(before["context"], "Recent Decisions") == ""
-    about = {"rationale": "The law says so", "files_touched": ["src/shop/auth.py"]}
-    reply = graft(shared_daemon, ready_shop, "Sessions end after an hour", **about)
-    assert set(reply) == documented_fields(METHODS["GraftExperience"][1])
-    assert (reply["grafted"], reply["duplicates"], reply["skipped"], reply["warnings"]) == (1, 0, [], [])
-    assert len(reply["experience_ids"]) == 1
-    after = ask()
-    assert section(after["context"], "Recent Decisions") == (
-        "\n- claude: Sessions end after an hour\n  why: The law says so\n  files: src/shop/auth.py\n\n"
-    )
-    assert after["scope_id"] == before["scope_id"]
-    twice = graft(shared_daemon, ready_shop, "Sessions end  after an hour")
-    assert (twice["grafted"], twice["duplicates"]) == (0, 1)
-
-
 # Events
 
 
@@ -488,50 +405,7 @@ def test_events(shared_daemon: DaemonProcess, ready_shop: str) -> None:
         check("scope.released", scope_id=scope_id, evicted=False)
 
 
-def test_subscribe_replaces_the_topics(shared_daemon: DaemonProcess, ready_shop: str) -> None:
-    with shared_daemon.subscribed("scope.created", "scope.released") as client:
-        client.call("Subscribe", {"topics": ["scope.released"]}, DEADLINE_S)
-        created = client.call("GetContext", {"cwd": ready_shop, "session_id": "quiet"}, DEADLINE_S)
-        client.call("ReleaseScope", {"scope_id": created["scope_id"]}, DEADLINE_S)
-        first = next(client.events(DEADLINE_S))
-    assert (first["topic"], first["data"]["scope_id"]) == ("scope.released", created["scope_id"])
-
-
 # Rules, constraints, settings
-
-
-def test_a_changed_rule_shows_in_the_next_call(shared_daemon: DaemonProcess, ready_shop: str) -> None:
-    def rules() -> str:
-        return section(shared_daemon.call("GetContext", cwd=ready_shop)["context"], "Rules")
-
-    assert "repository's logger" in rules()
-    (Path(ready_shop) / "CLAUDE.md").write_text("Never log.\n")
-    assert "Never log." in rules()
-    with shared_daemon.subscribed("project.changed") as events:
-        (Path(ready_shop) / "CLAUDE.md").unlink()
-        (Path(ready_shop) / "AGENTS.md").write_text("Log twice.\n")
-        next_event(events, "project.changed", project=ready_shop)
-    context = shared_daemon.call("GetContext", cwd=ready_shop, fresh="tree")["context"]
-    assert "Log twice." in section(context, "Rules")
-    assert "Never log." not in context
-
-
-def test_foveal_toml_takes_effect(shared_daemon: DaemonProcess, ready_shop: str) -> None:
-    def ask(**more: Any) -> Any:
-        return shared_daemon.call("GetContext", cwd=ready_shop, focus_paths=["src/shop/auth.py"], **more)
-
-    settings = Path(ready_shop) / "foveal.toml"
-    assert "sessions.py` (imported by" in ask()["context"]
-    settings.write_text("[context]\ndependencies_max = 0\nmax_tokens = 200\n")
-    narrowed = ask()
-    assert "sessions.py` (imported by" not in narrowed["context"]
-    assert narrowed["tokens"] <= 150, "three quarters of 200, in the very next call"
-    settings.write_text('[scan]\nexclude = ["web/"]\n')
-    without_web = ask(fresh="tree")
-    assert "app.ts" not in without_web["context"]
-    assert "sessions.py` (imported by" in without_web["context"]
-    settings.unlink()
-    assert "app.ts" in ask(fresh="tree")["context"]
 
 
 def test_a_broken_foveal_toml_is_named(shared_daemon: DaemonProcess, shop: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import pytest
 from aiohttp import ClientSession, UnixConnector
 from foveal.ipc.paths import http_socket
 
-from tests.conftest import DaemonProcess, write_files
+from tests.conftest import DaemonProcess
 from tests.daemon.test_methods import PROTOCOL, check_types, documented_fields, ready_shop
 
 __all__ = ["ready_shop"]
@@ -123,28 +122,6 @@ def test_filters(
     reply = shared_daemon.call("Query", cwd=ready_shop, query="total prices", **filters)
     assert set(paths(reply)) == expected
     assert ("hint" in reply) == (not expected)
-
-
-def test_the_root_may_be_named_outright(shared_daemon: DaemonProcess, ready_shop: str) -> None:
-    for prefix in (ready_shop, f"{ready_shop}/"):
-        reply = shared_daemon.call("Query", cwd=f"{ready_shop}/src", query="total", path_prefix=prefix)
-        assert paths(reply)[0] == "web/money.ts"
-
-
-def test_nothing_is_no_error(shared_daemon: DaemonProcess, ready_shop: str) -> None:
-    for query in ("", "   ", "zzyzx qwfpgj"):
-        reply = shared_daemon.call("Query", cwd=ready_shop, query=query)
-        assert (reply["results"], reply["degraded"]) == ([], [])
-        assert reply["hint"]
-
-
-def test_an_edit_shows_in_the_next_answer(shared_daemon: DaemonProcess, ready_shop: str) -> None:
-    write_files(Path(ready_shop), {"src/shop/cart.py": "def refund_everything():\n    pass\n"})
-    reply = shared_daemon.call("Query", cwd=ready_shop, query="refund everything", fresh="tree")
-    assert paths(reply)[0] == "src/shop/cart.py"
-    os.unlink(os.path.join(ready_shop, "src/shop/cart.py"))
-    reply = shared_daemon.call("Query", cwd=ready_shop, query="refund everything", fresh="tree")
-    assert "src/shop/cart.py" not in paths(reply)
 
 
 def test_a_project_can_be_opened_by_a_folder_in_it(shared_daemon: DaemonProcess, shop: Path) -> None:

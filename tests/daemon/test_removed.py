@@ -7,7 +7,6 @@ import shutil
 import socket
 import stat
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -52,25 +51,6 @@ def test_a_socket_that_is_removed_is_bound_again(daemon: DaemonProcess) -> None:
     assert stat.S_IMODE(os.lstat(path).st_mode) & 0o077 == 0
     until(lambda: over_http(http_socket(path)).startswith(b"HTTP/1.1 200"))
     assert daemon.log().count(" serves on ") == 1
-
-
-def test_commands_that_start_no_daemon_wait_for_the_socket_of_one_that_runs(daemon: DaemonProcess) -> None:
-    daemon.call("Ping")
-    os.unlink(daemon.socket)
-    command = [sys.executable, "-m", "foveal", "status"]
-    done = subprocess.run(command, env=daemon.environ, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert f"pid {daemon.pid}," in done.stdout
-
-
-def test_a_runtime_folder_that_is_removed_is_made_again(daemon: DaemonProcess) -> None:
-    daemon.call("Ping")
-    pid, path = daemon.pid, daemon.socket
-    assert over_http(http_socket(path)).startswith(b"HTTP/1.1 200")  # the faces process runs by then
-    shutil.rmtree(os.path.dirname(path))
-    assert daemon.call("Ping")["pid"] == pid
-    assert stat.S_IMODE(os.lstat(os.path.dirname(path)).st_mode) == 0o700
-    until(lambda: over_http(http_socket(path)).startswith(b"HTTP/1.1 200"))
 
 
 def test_something_else_in_the_place_of_the_socket_is_no_end(daemon: DaemonProcess) -> None:

@@ -113,36 +113,6 @@ def test_a_scope_can_be_read(shared_daemon: DaemonProcess, root: str) -> None:
     }
 
 
-def test_a_scope_keeps_its_task_type_until_another_is_given(shared_daemon: DaemonProcess, root: str) -> None:
-    def kept(**params: str) -> Any:
-        reply = shared_daemon.call("GetContext", cwd=root, session_id="kind", **params)
-        return shared_daemon.call("GetScope", scope_id=reply["scope_id"]).get("task_type")
-
-    assert [kept(task_type="review"), kept(), kept(task_type="fix"), kept()] == [
-        "review",
-        "review",
-        "fix",
-        "fix",
-    ]
-
-
-def test_scopes_are_listed_the_latest_used_first(
-    shared_daemon: DaemonProcess, root: str, tmp_path: Path
-) -> None:
-    other = write_files(tmp_path / "other", {"a.py": "x = 1\n"})
-    shared_daemon.open_ready(other)
-    ids = [
-        shared_daemon.call("GetContext", cwd=root, session_id=f"list{number}")["scope_id"]
-        for number in range(3)
-    ]
-    elsewhere = shared_daemon.call("GetContext", cwd=str(other))["scope_id"]
-    shared_daemon.call("GetContext", scope_id=ids[0])
-    listed = [one["scope_id"] for one in shared_daemon.call("ListScopes", cwd=root)["scopes"]]
-    assert listed == [ids[0], ids[2], ids[1]]
-    every = [one["scope_id"] for one in shared_daemon.call("ListScopes")["scopes"]]
-    assert every[:2] == [ids[0], elsewhere]
-
-
 # Focus
 
 
@@ -341,33 +311,6 @@ def test_hot_files_follow_the_work(owner: dict[str, str], shared_daemon: DaemonP
 
 
 FOCUS = ["src/core.py", "notes.txt", "wide.txt", "min.js", "docs/guide.md"]
-
-
-def test_another_order_of_the_same_focus_is_no_change(shared_daemon: DaemonProcess, shop: Path) -> None:
-    shared_daemon.open_ready(shop)
-    paths = ["src/shop/auth.py", "src/shop/cart.py"]
-    first = shared_daemon.call("GetContext", cwd=str(shop), focus_paths=paths)
-    again = shared_daemon.call("GetContext", cwd=str(shop), focus_paths=paths[::-1])
-    assert (again["scope_id"], again["cached"]) == (first["scope_id"], True)
-
-
-def test_a_session_takes_a_parent_over(shared_daemon: DaemonProcess, shop: Path) -> None:
-    shared_daemon.open_ready(shop)
-    parent = shared_daemon.call("GetContext", cwd=str(shop), constraints=["no new dependency"])["scope_id"]
-    shared_daemon.call("GetContext", cwd=str(shop), session_id="s")
-    reply = shared_daemon.call("GetContext", cwd=str(shop), session_id="s", parent_scope_id=parent)
-    assert "no new dependency" in reply["context"]
-    error = shared_daemon.error("GetContext", cwd=str(shop), session_id="s", parent_scope_id="s_nope")
-    assert error.code == "not_found"
-
-
-def test_a_missing_focus_path_is_not_remembered_as_missing(shared_daemon: DaemonProcess, shop: Path) -> None:
-    (shop / ".gitignore").write_text("*.local\n")
-    shared_daemon.open_ready(shop)
-    assert shared_daemon.call("GetContext", cwd=str(shop), focus_paths=["conf.local"])["gaps"]
-    (shop / "conf.local").write_text("port = 1\n")
-    reply = shared_daemon.call("GetContext", cwd=str(shop), focus_paths=["conf.local"])
-    assert "port = 1" in reply["context"]
 
 
 def test_files_of_git_are_not_shown(shared_daemon: DaemonProcess, shop: Path) -> None:

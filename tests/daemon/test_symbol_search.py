@@ -62,10 +62,6 @@ def test_parts_of_names(shared_daemon: DaemonProcess, root: str) -> None:
     check("loa", "load_all:6", *every, "loader_password:1", "load:1")
 
 
-def test_the_answer_is_as_long_as_asked_for(shared_daemon: DaemonProcess, root: str) -> None:
-    assert found(shared_daemon, root, "loa", limit=2) == ["load_all:6", "load:1"]
-
-
 def test_a_line_is_shown_as_it_is_and_its_secrets_are_not(shared_daemon: DaemonProcess, root: str) -> None:
     (size,) = shared_daemon.call("FindSymbols", cwd=root, query="size")["symbols"]
     assert size == {

@@ -122,12 +122,6 @@ def test_a_store_that_hangs_or_is_gone_costs_nothing_and_is_said(short: Path) ->
         assert PASSWORD not in str(daemon.call("Status")) + daemon.log()
 
 
-def test_a_credential_that_is_missing_is_said(short: Path) -> None:
-    settings = 'shared = "redis://127.0.0.1:1"\nshared_secret = "env:NOT_SET_ANYWHERE"'
-    with machine(short / "a", settings) as (daemon, root):
-        assert "NOT_SET_ANYWHERE isn't set" in embedded(daemon, root)["problem"]
-
-
 def test_nothing_goes_out_when_it_is_off(short: Path) -> None:
     with redis_server(short / "redis") as server, SlowProxy(server.port, 0.0) as counted:
         files = {"foveal.toml": f'[embedding]\nshared = "{counted.url}"\n'}

@@ -84,15 +84,5 @@ async def test_a_body_that_cannot_be_unpacked_is_refused(pages: Pages, session: 
         assert (reply.status, (await reply.json())["code"]) == (400, "invalid_params")
 
 
-async def test_other_methods_and_bodies_are_refused_as_json(pages: Pages, session: str) -> None:
-    async with pages.delete(f"/api/sessions/{session}", json={}) as reply:
-        assert (reply.status, reply.content_type) == (405, "application/json")
-    headers = {"Content-Type": "application/json"}
-    async with pages.patch(f"/api/sessions/{session}", data=b"{", headers=headers) as reply:
-        assert (reply.status, (await reply.json())["code"]) == (400, "invalid_params")
-    async with pages.patch(f"/api/sessions/{session}", data=b"name=x") as reply:
-        assert reply.status == 415
-
-
 def test_both_spellings_of_a_field_are_understood_but_not_together() -> None:
     assert update_of({"envHint": "a"}) == update_of({"env_hint": "a"}) == {"env_hint": "a"}

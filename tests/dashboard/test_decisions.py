@@ -38,13 +38,6 @@ def root(shared_daemon: DaemonProcess, tmp_path_factory: pytest.TempPathFactory)
     return folder
 
 
-async def do(pages: Pages, method: str, **params: object) -> dict[str, object]:
-    async with pages.post(f"/actions/{method}", json=params) as reply:
-        assert reply.status == 200, await reply.text()
-        found: dict[str, object] = await reply.json()
-        return found
-
-
 def address(root: Path, path: str = "", **query: str) -> str:
     base = f"/knowledge/decisions{path}" if path else "/knowledge"
     query = query if path else {"kind": "decisions", **query}
@@ -81,31 +74,12 @@ async def test_filters_hold(pages: Pages, root: Path, query: dict[str, str], sho
     assert shown or "No decision matches" in text
 
 
-async def test_what_is_deleted_can_be_restored(pages: Pages, root: Path) -> None:
-    listed = await read(pages, address(root, q="Retry"))
-    ident = listed.split('data-method="DeleteExperience"')[1].split("x_")[1].split("&#34;")[0]
-    params = {"cwd": str(root), "experience_id": f"x_{ident}"}
-    await do(pages, "DeleteExperience", **params)
-    assert "3 decisions" in await read(pages, address(root))
-    assert 'data-method="RestoreExperience"' in await read(pages, address(root, deleted="1"))
-    assert "It is deleted" in await read(pages, address(root, f"/x_{ident}"))
-    await do(pages, "RestoreExperience", **params)
-    assert "4 decisions" in await read(pages, address(root))
-
-
 async def test_pruning_is_looked_at_before_it_is_done(pages: Pages, root: Path) -> None:
     text = await read(pages, address(root, "/prune", max_count="1"))
     assert "3 decisions</strong> would go, 1 stay" in text
     assert "4 decisions" in await read(pages, address(root))
     assert "Choose what may go" in await read(pages, address(root, "/prune"))
     assert "Nothing would go" in await read(pages, address(root, "/prune", max_age_days="1000"))
-
-
-@pytest.mark.parametrize("query", [{"max_count": "-1"}, {"max_age_days": "many"}, {"max_count": "9" * 30}])
-async def test_a_bad_limit_is_refused_in_words(pages: Pages, root: Path, query: dict[str, str]) -> None:
-    async with pages.get(address(root, "/prune", **query)) as reply:
-        assert reply.status == 400
-        assert "must be a number from 0" in await reply.text()
 
 
 async def test_a_timeline_goes_on_and_shows_the_beginnings_of_long_texts(

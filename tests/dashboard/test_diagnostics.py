@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
-import json
 import re
 from pathlib import Path
 
 from foveal.dashboard.view import STATIC
 
-from tests.conftest import DaemonProcess
 from tests.site_cases import Pages, pages, read
 
 __all__ = ["pages"]
@@ -23,17 +19,6 @@ async def test_a_fresh_daemon_says_what_will_come(pages: Pages) -> None:
     assert "No figures in this range" in text
     assert "No faults" in text
     assert "style=" not in text
-
-
-async def test_figures_of_methods_are_exported(pages: Pages, shared_daemon: DaemonProcess) -> None:
-    shared_daemon.call("Ping")
-    async with pages.get("/diagnostics?table=methods&format=csv") as reply:
-        assert reply.content_type == "text/csv"
-        rows = list(csv.DictReader(io.StringIO(await reply.text())))
-    assert int(next(row["calls"] for row in rows if row["method"] == "Ping")) >= 1
-    async with pages.get("/diagnostics?format=json") as reply:
-        samples = json.loads(await reply.text())
-    assert all("latency p99" in row and "memory daemon" in row for row in samples)
 
 
 def test_vendored_files_are_the_pinned_ones() -> None:

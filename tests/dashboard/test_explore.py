@@ -36,13 +36,6 @@ async def test_a_question_in_words(pages: Pages, root: Path) -> None:
     assert f"vscode://file{quote(str(root / 'src/shop/sessions.py'))}:" in text
 
 
-async def test_a_question_about_structure_says_how_sure_it_is(pages: Pages, root: Path) -> None:
-    text = await read(pages, f"/explore?project={quote(str(root))}&q=who+calls+login%3F")
-    assert "structural</span>" in text
-    assert "resolved</span>" in text
-    assert "cart.py" in text
-
-
 async def test_filters_are_kept_and_hold(pages: Pages, root: Path) -> None:
     address = f"/explore?project={quote(str(root))}&q=total+session&path=web/&language=typescript&limit=25"
     text = await read(pages, address)
@@ -63,16 +56,6 @@ async def test_names_and_code_are_escaped(pages: Pages, root: Path) -> None:
     assert "&lt;img src=x&gt;.py" in text
     assert "<img" not in text
     assert "<script>alert" not in text
-
-
-async def test_the_graph_of_a_file_can_be_followed(pages: Pages, root: Path) -> None:
-    text = await read(pages, f"/explore/file?project={quote(str(root))}&path=src/shop/auth.py")
-    assert (
-        f'href="/explore/file?project={quote(str(root), safe="")}&amp;path=src%2Fshop%2Fsessions.py"' in text
-    )
-    assert "1 file depends on it" in text  # cart.py
-    text = await read(pages, f"/explore/file?project={quote(str(root))}&path=src/shop/auth.py%23login")
-    assert ">auth.py</text>" in text
 
 
 async def test_a_definition_shows_its_callers_and_its_text(pages: Pages, root: Path) -> None:

@@ -7,21 +7,8 @@ import os
 from pathlib import Path
 
 import pytest
-from foveal.daemon.access.dashboard import DashboardFile, DashboardState, KeptSession
+from foveal.daemon.access.dashboard import DashboardFile
 from foveal.daemon.core.system import System
-
-SESSION = KeptSession("ab" * 32, 1_900_000_000.5)
-
-
-def test_what_was_written_is_read(tmp_path: Path) -> None:
-    file = DashboardFile(str(tmp_path), System())
-    assert file.read()[1] == ""
-    state = DashboardState(4321, "cd" * 32, (SESSION,))
-    file.write(state)
-    assert file.read() == (state, "")
-    assert os.stat(tmp_path / "dashboard.json").st_mode & 0o777 == 0o600
-    assert os.listdir(tmp_path) == ["dashboard.json"]
-
 
 WHOLE = {"version": 1, "port": 1, "secret": "ab" * 32, "sessions": []}
 

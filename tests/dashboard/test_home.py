@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from foveal.dashboard.hosts import ConnectedHost
-from foveal.dashboard.pages.home import SESSIONS, TURNS, answer_faults, faults_of, latest_sessions
+from foveal.dashboard.pages.home import answer_faults, faults_of, latest_sessions
 from foveal.dashboard.pages.sessions import CONTEXTS
 from foveal.hooks.hosts.host import Obstacle
 
@@ -49,32 +49,8 @@ def test_work_that_goes_on_is_no_fault() -> None:
     assert faults_of(status, [], []) == []
 
 
-def session(number: int, heard: str, name: str = "") -> dict[str, Any]:
-    return {
-        "session_id": f"s{number}",
-        "name": name,
-        "current_intent": "",
-        "created": heard,
-        "last_observed": None,
-        "last_idle": None,
-        "ended": None,
-        "agent_name": "",
-        "project": "/p",
-    }
-
-
 def turn(number: int, at: str, prompt: str) -> dict[str, Any]:
     return {"session_id": f"s{number}", "at": at, "prompt": prompt, "project": "/p", "agent_name": ""}
-
-
-def test_the_sessions_with_the_latest_turns_come_first_with_a_few_of_them() -> None:
-    listed = [session(number, f"2030-01-01T00:{50 - number}:00Z") for number in range(20)]
-    asked = [turn(15, f"2030-01-02T00:0{9 - n}:00Z", f"prompt {n}") for n in range(6)]
-    found = latest_sessions(listed, asked, {"s15": {"turns": 6, "tokens": 60}})
-    assert [one["session_id"] for one in found[:2]] == ["s15", "s0"]
-    assert len(found) == SESSIONS
-    assert (found[0]["title"], found[0]["turns"]) == ("prompt 5", 6)
-    assert [one["prompt"] for one in found[0]["latest"]] == [f"prompt {n}" for n in range(TURNS)]
 
 
 def test_a_session_that_was_named_and_never_created_has_no_page() -> None:

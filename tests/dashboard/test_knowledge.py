@@ -115,13 +115,6 @@ async def test_all_decisions_of_one_moment_are_exported(
         assert sorted(row["decision"] for row in await reply.json()) == given
 
 
-async def test_a_server_that_nobody_approved_is_told_with_the_command(pages: Pages, root: Path) -> None:
-    text = await read(pages, address(root, kind="tools"))
-    assert "<strong>waiting</strong>" in text
-    command = f"foveal tools approve {root}/.vscode/mcp.json --cwd {root}"
-    assert f'<code id="approve-1">{command}</code>' in text
-
-
 async def test_foveal_itself_needs_no_approval(pages: Pages, root: Path) -> None:
     text = await read(pages, address(root, kind="tools"))
     assert "foveal itself: it needs no approval" in text

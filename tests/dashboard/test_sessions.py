@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from foveal.dashboard.pages.session import BLANK, bars_of, sets_of, turns_of
+from foveal.dashboard.pages.session import BLANK, sets_of, turns_of
 from foveal.dashboard.pages.sessions import FILTERS, chosen
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
@@ -182,24 +181,6 @@ def test_what_happened_after_a_prompt_stands_below_it() -> None:
     ]
 
 
-def test_a_bar_is_as_high_as_its_tokens_and_dark_as_far_as_they_were_used() -> None:
-    sub = entry(2, "subagent", tokens=500, shown=0, used=0)
-    turns = turns_of([entry(1, "prompt", tokens=1000, shown=4, used=1), sub, entry(3, "prompt")])
-    assert [(bar.height, bar.used) for bar in bars_of(turns)] == [(100.0, 25.0), (50.0, 0), (2, 0)]
-
-
-async def test_a_session_shows_its_timeline_with_what_each_turn_cost(
-    pages: Pages, shared_daemon: DaemonProcess, root: Path, session: str
-) -> None:
-    made = [ask(shared_daemon, root, session, f"question <{n}>") for n in range(3)]
-    text = await read(pages, f"/sessions/{session}")
-    assert linked_turns(text) == [one["context_id"] for one in reversed(made)]
-    assert "question &lt;2&gt;" in text
-    assert f'title="{made[2]["tokens"]:,} tokens"' in text
-    rows = json.loads(await read(pages, f"/sessions/{session}?format=json"))
-    assert [row["text"] for row in rows if row["kind"] == "prompt"] == [f"question <{n}>" for n in range(3)]
-
-
 # Requests
 
 
@@ -212,7 +193,3 @@ def names_in(text: str, kind: str) -> list[str]:
     """Return the names of a column's items, in their order."""
     inside = column(text, kind).partition("Not in it by default")[0]
     return re.findall(r'<span class="item-name">.*?class="path"[^>]*>(.*?)</', inside)
-
-
-def linked_turns(text: str) -> list[str]:
-    return re.findall(r'data-stop class="clamp" href="/turns/([^"]*)"', text)

@@ -142,7 +142,7 @@ async def test_a_project_that_is_not_open_is_offered_to_be_opened(
     assert root not in [one["root"] for one in shared_daemon.call("ListProjects")["closed"]]
 
 
-HOSTILE = ("-1", "9" * 5_000, "%D9%A3", "%00", "%ff%fe", "%3Cscript%3Ealert(1)", "x" * 3_000)
+HOSTILE = ("-1", "9" * 5_000, "%00%ff%fe", "%3Cscript%3Ealert(1)")
 
 
 @pytest.mark.parametrize("value", HOSTILE)
@@ -152,20 +152,7 @@ async def test_no_parameter_makes_a_page_fail(
     root = shared_daemon.open_ready(write_files(tmp_path / "p", SMALL_PROJECT))["root"]
     scope = shared_daemon.call("GetContext", cwd=root, prompt="sessions")
     about = f"project={quote(root)}"
-    names = (
-        "page",
-        "scopes",
-        "shown",
-        "before",
-        "after",
-        "order",
-        "limit",
-        "q",
-        "path",
-        "mode",
-        "state",
-        "why",
-    )
+    names = ("page", "scopes", "before", "order", "limit", "q", "path", "mode", "state", "why")
     others = ("max_age_days", "max_count", "outcomes", "since", "until", "trust", "session", "agent", "sent")
     query = "&".join(f"{name}={value}" for name in (*names, *others))
     addresses = [address for _, address, _ in NAVIGATION]

@@ -170,19 +170,6 @@ async def test_nothing_is_called_done_while_the_process_hears_of_changes(tmp_pat
         one.client.note_change("/unknown")
 
 
-async def test_a_project_that_is_dropped_is_forgotten(tmp_path: Path) -> None:
-    async with running(tmp_path) as one:
-        one.put("/p", "a.py", "alpha")
-        one.keep("/p")
-        await one.embedded("/p", 1)
-        one.client.drop("/p")
-        one.client.drop("/p")
-        assert one.client.progress("/p") is None
-        with pytest.raises(FovealError, match="not loaded yet"):  # noqa: PT012 - it is told in a task of its own
-            while True:
-                await one.search("/p")
-
-
 async def test_two_projects_and_a_killed_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linking, "BACKOFF_S", (0.001,))
     async with running(tmp_path) as one:
@@ -202,27 +189,6 @@ async def test_two_projects_and_a_killed_process(tmp_path: Path, monkeypatch: py
         assert all(data.get("pending", 0) == 0 for data in one.told), "nothing is embedded twice"
 
 
-async def test_a_pause_holds_for_the_next_process_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(linking, "BACKOFF_S", (0.001,))
-    async with running(tmp_path) as one:
-        await one.client.set_paused(paused=True)
-        assert one.client.child.pid is None
-        one.put("/p", "a.py", "alpha")
-        one.keep("/p")
-        assert await one.search("/p") == 0
-        former = process(one)
-        former.kill()
-        await one.until(lambda: one.is_ready(former.pid))
-        assert await one.search("/p") == 0
-        described = one.client.describe()
-        assert described is not None
-        assert described["paused"] is True
-        await one.client.set_paused(paused=False)
-        await one.embedded("/p", 1)
-
-
 async def test_an_idle_process_ends_and_comes_back(tmp_path: Path) -> None:
     async with running(tmp_path, dataclasses.replace(CONFIG, idle_minutes=0.004)) as one:
         one.put("/p", "a.py", "alpha")
@@ -238,27 +204,6 @@ async def test_an_idle_process_ends_and_comes_back(tmp_path: Path) -> None:
         one.put("/p", "b.py", "beta")
         one.client.note_change("/p")
         await one.embedded("/p", 2)
-
-
-async def test_hot_files_come_first_from_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with running(tmp_path) as one:
-        sent: list[str] = []
-        request = one.client.child.request
-
-        async def noted(command: object) -> Any:
-            sent.append(type(command).__name__)
-            return await request(command)
-
-        monkeypatch.setattr(one.client.child, "request", noted)
-        one.put("/p", "a.py", "alpha")
-        one.keep("/p")
-        one.client.prefer("/p", ["a.py"])
-        one.client.prefer("/p", [])
-        one.client.prefer("/unknown", ["a.py"])
-        await one.embedded("/p", 1)
-        one.client.prefer("/p", ["a.py"])
-        assert await one.search("/p") == 1
-        assert sent == ["PreferFiles", "SearchVectors"], "and nothing is said when all is embedded"
 
 
 @pytest.mark.parametrize("obstacle", ["model", "folder"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pickle
 import queue
@@ -21,7 +20,6 @@ import pytest
 from foveal.daemon.core.pipe import LENGTH, Envelope, Reply, Stop, encode
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
-from foveal.daemon.embedding.embeddings import EmbeddingStore
 from foveal.daemon.embedding.messages import (
     DEFAULT_DIMENSIONS,
     DEFAULT_MODEL,
@@ -40,10 +38,10 @@ from foveal.daemon.embedding.messages import (
     VectorHits,
     VectorProgress,
 )
-from foveal.daemon.embedding.model import EmbeddingModel, model_key
+from foveal.daemon.embedding.model import EmbeddingModel
 from foveal.daemon.embedding.text_scores import TextScorer
 from foveal.daemon.embedding.vector_search import VectorSearch
-from foveal.daemon.embedding.vector_updater import NICENESS, STORE_FILE
+from foveal.daemon.embedding.vector_updater import NICENESS
 from foveal.daemon.embedding.worker import Embedder
 from foveal.daemon.index.store import Store
 
@@ -342,13 +340,6 @@ def receive(pipe: socket.socket) -> Message:
     return message
 
 
-def rest(pipe: socket.socket) -> Iterator[Message]:
-    """Yield what a process that was killed had still said."""
-    with contextlib.suppress(EOFError, ConnectionResetError):
-        while True:
-            yield receive(pipe)
-
-
 def begin(base: Path, pipe: socket.socket, model: str = "") -> None:
     for number, command in enumerate(
         (Configure(str(base / "embeddings"), model, 2, 10**9), KeepVectors("/p", str(base / "index"))), 1
@@ -361,27 +352,6 @@ def until_pending(pipe: socket.socket, pending: Callable[[int], bool]) -> Vector
         message = receive(pipe)
         if isinstance(message, VectorProgress) and message.chunks and pending(message.pending):
             return message
-
-
-def test_a_killed_process_loses_at_most_its_batch(tmp_path: Path) -> None:
-    store = Store(str(tmp_path / "index"), System())
-    put(store, "a.py", [chunk(f"def f{n}(): return {n}", f"f{n}") for n in range(400)])
-    told: set[int] = set()
-    with process(tmp_path) as (started, pipe):
-        begin(tmp_path, pipe)
-        told.add(until_pending(pipe, lambda pending: 0 < pending <= 272).pending)
-        started.send_signal(signal.SIGKILL)
-        told.update(one.pending for one in rest(pipe) if isinstance(one, VectorProgress))
-    with process(tmp_path) as (_, pipe):
-        begin(tmp_path, pipe)
-        left = until_pending(pipe, lambda pending: True).pending
-        assert min(told) - 64 <= left <= min(told), "nothing that was told is lost"
-        until_pending(pipe, lambda pending: not pending)
-    store.close()
-    embeddings = EmbeddingStore(str(tmp_path / "embeddings" / STORE_FILE), System())
-    contents = [chunk(f"def f{n}(): return {n}", f"f{n}").digest for n in range(400)]
-    assert len(embeddings.ids(model_key(DEFAULT_MODEL), contents)) == 400
-    embeddings.close()
 
 
 def test_embedder_ends_on_request_and_with_the_daemon(tmp_path: Path) -> None:

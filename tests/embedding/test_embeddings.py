@@ -8,12 +8,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
-from foveal.daemon.core.storage import DatabaseError, OperationalError, may_pass
+from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding.embeddings import USE_DAYS, EmbeddingStore
 from foveal.daemon.embedding.unit_vectors import unit_halves
@@ -88,21 +87,6 @@ def test_a_content_keeps_its_embedding_and_its_id(store: EmbeddingStore) -> None
     assert store.vectors("m", first).matrix == pytest.approx(unit_halves(vectors(1, seed=1), DIM), abs=1e-3)
 
 
-def test_models_keep_apart(store: EmbeddingStore) -> None:
-    small = store.put("small", digests("a"), vectors(1))
-    large = store.put("large", digests("a"), vectors(1, dim=16))
-    assert small[0] != large[0]
-    assert store.vectors("large", [*small.tolist(), *large.tolist()]).ids.tolist() == large.tolist()
-    assert store.ids("other", digests("a")) == {}
-
-
-def test_nothing_is_put_and_nothing_is_found(store: EmbeddingStore) -> None:
-    assert store.put("m", [], np.empty((0, DIM), np.float32)).tolist() == []
-    assert store.vectors("m", []).matrix.shape == (0, 0)
-    assert store.ids("m", []) == {}
-    assert store.dim("m") is None
-
-
 @pytest.mark.parametrize(
     ("count", "matrix"),
     [(1, vectors(2)), (1, np.zeros((1, DIM))), (1, np.full((1, DIM), np.nan)), (1, vectors(1, dim=9))],
@@ -117,23 +101,6 @@ def test_a_refused_batch_leaves_nothing_behind(store: EmbeddingStore, count: int
 
 
 # Ids
-
-
-def test_ids_are_not_given_again_after_they_were_forgotten(store: EmbeddingStore) -> None:
-    first = put_many(store, 50)
-    assert store.prune(0) == 50
-    second = put_many(store, 50)
-    assert not set(first) & set(second)
-
-
-def test_another_file_gives_other_ids(tmp_path: Path) -> None:
-    given = []
-    for name in ("a", "b"):
-        store = EmbeddingStore(str(tmp_path / name), System())
-        given.append(set(put_many(store, 100)))
-        store.close()
-    assert not given[0] & given[1]
-    assert all(0 < number < 1 << 63 for number in given[0] | given[1])
 
 
 # Forgetting
@@ -245,37 +212,8 @@ def test_a_damaged_file_is_set_aside_when_it_is_checked(tmp_path: Path) -> None:
     store.close()
 
 
-@pytest.mark.parametrize("table", ["meta", "models", "embeddings", "digests"])
-def test_a_file_without_a_table_is_quarantined(tmp_path: Path, table: str) -> None:
-    store = EmbeddingStore(str(tmp_path / "db"), System())
-    put_many(store, 3)
-    store._db.execute(f"DROP TABLE {table}")
-    with pytest.raises(OperationalError, match="no such table") as raised:
-        put_many(store, 4)
-    assert not may_pass(raised.value)
-    store.close()
-    store = EmbeddingStore(str(tmp_path / "db"), System())
-    assert f"has no table {table}" in store.replaced
-    assert len(put_many(store, 4)) == 4
-    store.close()
-    store = EmbeddingStore(str(tmp_path / "db"), System())
-    assert (store.replaced, len(store.ids("m", digests(0, 1, 2, 3)))) == ("", 4)
-    store.close()
-
-
 def test_a_vector_of_another_size_than_recorded_is_damage(store: EmbeddingStore) -> None:
     ids = put_many(store, 2)
     store._db.execute("UPDATE embeddings SET vector = x'00' WHERE id = ?", (ids[0],))
     with pytest.raises(DatabaseError, match="size"):
         store.vectors("m", ids)
-
-
-def test_threads_put_and_look_up_at_once(store: EmbeddingStore) -> None:
-    def work(number: int) -> None:
-        for n in range(20):
-            store.put("m", digests(f"{number} {n}", f"shared {n}"), vectors(2))
-            assert len(store.ids("m", digests(f"{number} {n}", f"shared {n}"))) == 2
-
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(work, range(4)))
-    assert len(store.ids("m", digests(*(f"shared {n}" for n in range(20))))) == 20

@@ -43,23 +43,10 @@ def model(cache: Path) -> Iterator[EmbeddingModel]:
     model.close()
 
 
-def test_it_says_what_it_is(model: EmbeddingModel) -> None:
-    assert (model.name, model.dim) == (DEFAULT_MODEL, 384)
-    assert model.key == "all-minilm-l6-v2@8199be6f699a/128/1"
-
-
 def test_a_key_tells_models_apart_and_not_their_spelling() -> None:
     assert model_key("BAAI/bge-small-en-v1.5") == model_key("baai/BGE-small-en-v1.5")
     names = [DEFAULT_MODEL, f"sentence-transformers/{DEFAULT_MODEL}", "BAAI/bge-small-en-v1.5"]
     assert len({model_key(name) for name in names}) == 3
-
-
-def test_progress_ends_with_ready(tmp_path: Path) -> None:
-    told: list[tuple[str, float]] = []
-    load_model("All-MiniLM-L6-v2", str(tmp_path), 1, lambda *one: told.append(one), System()).close()
-    assert [phase for phase, _ in told] == ["loading", "ready"]
-    assert told[-1] == ("ready", 1.0)
-    assert list(tmp_path.iterdir()) == [], "nothing is prepared on the machine"
 
 
 STRANGE = [

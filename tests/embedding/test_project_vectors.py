@@ -99,13 +99,6 @@ def test_all_contents_get_a_vector_once(bench: Bench) -> None:
     assert [bench.nearest(one) for one in mine[:9]] == [[one.digest] for one in mine[:9]]
 
 
-def test_without_an_index_it_says_so(bench: Bench, tmp_path: Path) -> None:
-    none = ProjectVectors("/p", str(tmp_path / "none"), bench.embeddings, MODEL, DIM, System())
-    for ask in (none.refresh, lambda: none.prefer(["a.py"])):
-        with pytest.raises(DatabaseError):
-            ask()
-
-
 @pytest.mark.parametrize(
     "how",
     ["copied", "moved", "deleted and back", "reopened", "rewritten"],
@@ -175,14 +168,6 @@ def test_a_chunk_whose_file_goes_while_it_is_embedded_leaves_nothing(bench: Benc
     bench.keep(batch)
     assert bench.state() == (3, 0)
     assert bench.embeddings.ids(MODEL, [one.digest for one in a]) == {}
-
-
-def test_a_file_that_goes_while_it_waits_is_forgotten(bench: Bench) -> None:
-    put(bench.store, "a.py", chunks("a", 5))
-    bench.vectors.refresh()
-    remove(bench.store, "a.py")
-    assert bench.vectors.next_batch(2) == []
-    assert bench.state() == (0, 0)
 
 
 def test_a_content_that_moved_while_it_waited_is_embedded_where_it_is(bench: Bench) -> None:

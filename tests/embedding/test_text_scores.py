@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from foveal.daemon.core.system import System
-from foveal.daemon.embedding import text_scores
 from foveal.daemon.embedding.lazy_model import LazyModel
 from foveal.daemon.embedding.messages import DEFAULT_MODEL, ModelUnavailable, ScoreTexts, TextScores
 from foveal.daemon.embedding.model import Vectors
@@ -90,12 +89,6 @@ def test_missing_texts_are_named_when_time_is_up(embedded: Embedded, tmp_path: P
     assert ask(scorer, [TEXTS[1]]).pending == ()
 
 
-def test_a_process_that_ends_embeds_no_more(embedded: Embedded, tmp_path: Path) -> None:
-    scorer = embedded.scorer(tmp_path)
-    scorer.hurry()
-    assert ask(scorer, ["a"]).pending == (0, 1, 2)
-
-
 def test_a_text_without_direction_scores_zero(embedded: Embedded, tmp_path: Path) -> None:
     embedded.directionless.add("blank")
     scorer = embedded.scorer(tmp_path)
@@ -140,18 +133,6 @@ def test_without_a_place_on_the_disk_it_answers_all_the_same(embedded: Embedded,
     assert ask(scorer, ["commit"]).pending == ()
     assert ask(scorer, ["commit"]).pending == ()
     assert len(embedded.texts) == 3
-
-
-def test_cached_vectors_are_bounded(
-    embedded: Embedded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(text_scores, "MAX_DOCUMENTS", 2)
-    monkeypatch.setattr(text_scores, "MAX_QUERIES", 1)
-    scorer = embedded.scorer(tmp_path)
-    first = ask(scorer, ["commit", "clock"])
-    assert ask(scorer, ["commit", "clock"]) == first
-    assert (len(scorer._documents), len(scorer._queries)) == (2, 1)
-    assert len(embedded.texts) == 3, "the others are on the disk"
 
 
 def test_without_a_model_it_says_why(tmp_path: Path) -> None:

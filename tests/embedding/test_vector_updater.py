@@ -74,13 +74,6 @@ def test_the_smallest_project_comes_first(bench: Bench) -> None:
     assert bench.order == ["small", "large", "large", "large"]
 
 
-def test_a_content_of_two_projects_is_embedded_once(bench: Bench) -> None:
-    bench.keep("a", *some("f", 5))
-    bench.keep("b", *some("f", 5), *some("g", 1))
-    bench.run()
-    assert (bench.counts("a"), bench.counts("b"), bench.texts) == ((5, 0, ""), (6, 0, ""), 6)
-
-
 def test_a_project_is_forgotten_without_what_others_use(bench: Bench) -> None:
     bench.keep("a", *some("f", 5), *some("h", 2))
     bench.keep("b", *some("f", 5), *some("g", 1))

@@ -26,7 +26,6 @@ from foveal.daemon.core.child import ChildProcess
 from foveal.daemon.core.errors import ChildDied, FovealError, ProjectUnavailable
 from foveal.daemon.core.system import System
 from foveal.daemon.engine.engine import Engine
-from foveal.daemon.index.messages import OpenProject, SyncTree
 from foveal.daemon.project.tree import Tree
 from foveal.daemon.sessions.scope import Scope
 from foveal.daemon.workspace import freshness, indexer_client
@@ -148,26 +147,6 @@ async def test_request_during_an_indexer_restart_gets_busy(base: Path, root: str
         await ready(project)
 
 
-async def test_project_that_fails_to_open_is_degraded_until_it_opens(base: Path, root: str) -> None:
-    async with running(base) as engine:
-        project = await engine.projects.open_root(root)
-        await ready(project)
-        kept = f"{project.folder}-kept"
-        os.rename(project.folder, kept)
-        write_files(Path(project.folder).parent, {Path(project.folder).name: "in the place of the folder"})
-        await engine.indexing.reopen(project)
-        assert project.state == "degraded", "nothing is under way that would end by itself"
-        (reason,) = project.degraded
-        assert "can't be opened" in reason
-        engine.indexing._on_silent("the indexer process doesn't answer")
-        engine.indexing._on_silent("")
-        assert project.degraded == (reason,)
-        os.unlink(project.folder)
-        os.rename(kept, project.folder)
-        await ready(project)
-        assert "indexer" not in project.problems
-
-
 FATAL = """
 import os, signal
 from foveal.daemon.index import project_index, worker
@@ -214,34 +193,7 @@ async def test_a_project_that_ends_the_indexer_is_left_out_while_others_go_on(
         assert not bad.degraded
 
 
-async def test_after_the_indexer_ended_others_are_opened_before_the_project_at_work(
-    base: Path, root: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(child_process, "BACKOFF_S", (0.001,))
-    write_files(base, {"bad/fatal": "", "bad/a.py": "def f(): ...\n"})
-    opened: list[tuple[str, int]] = []
-    async with running(base, argv=(sys.executable, "-c", FATAL)) as engine:
-        request = engine.indexing.link.request
-
-        async def note(command: object, *rest: Any) -> Any:
-            if isinstance(command, OpenProject):
-                opened.append((os.path.basename(command.root), command.deaths))
-            return await request(command, *rest)
-
-        monkeypatch.setattr(engine.indexing.link, "request", note)
-        bad = await engine.projects.open_named(str(base / "bad"))
-        good = await engine.projects.open_root(root)
-        while not engine.indexing.is_left_out(bad):
-            await bad.index_state.wait_changed()
-        await ready(good)
-    again = [index for index, (name, deaths) in enumerate(opened) if name == "bad" and deaths]
-    assert again
-    assert any(opened[index - 1] == ("p", 0) for index in again), "the other comes first"
-
-
-async def test_stopped_indexer_is_announced_and_replaced(
-    base: Path, root: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_stopped_indexer_is_replaced(base: Path, root: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async with running(base) as engine:
         project = await engine.projects.open_root(root)
         await ready(project)
@@ -249,29 +201,11 @@ async def test_stopped_indexer_is_announced_and_replaced(
         pid = engine.indexing.link.pid
         assert pid is not None
         os.kill(pid, signal.SIGSTOP)
-        while "(it was stopped)" not in " ".join(project.degraded):
-            await project.index_state.wait_changed()
-        assert str(project.state) == "scanning", "what changes now is unknown"
         while "was stopped for" not in " ".join(project.degraded):
             await project.index_state.wait_changed()
         await ready(project)
         assert not project.degraded
         assert engine.indexing.link.pid != pid
-
-
-async def test_a_project_is_closed_at_once_whatever_the_indexer_does(base: Path, root: str) -> None:
-    async with running(base) as engine:
-        project = await engine.projects.open_root(root)
-        await ready(project)
-        pid = engine.indexing.link.pid
-        assert pid is not None
-        os.kill(pid, signal.SIGSTOP)
-        assert await engine.close_project(root)  # nothing could answer
-        again = asyncio.create_task(engine.projects.open_root(root))
-        await asyncio.sleep(0)
-        os.kill(pid, signal.SIGCONT)
-        await ready(await again)
-        assert engine.indexing.link.pid == pid
 
 
 async def ask(engine: Engine, project: Project, scope: Scope, **options: Any) -> dict[str, Any]:
@@ -363,36 +297,6 @@ async def test_cancelled_request_does_not_cancel_a_shared_build(
         impatient.cancel()
         assert "def f()" in (await patient)["context"]
         assert impatient.cancelled()
-
-
-async def test_comparisons_of_the_tree_are_shared_but_never_with_a_later_request(
-    base: Path, root: str
-) -> None:
-    async with running(base) as engine:
-        project = await engine.projects.at(root)
-        await ready(project)
-        scope = await engine.scoping.scope_for(project, ScopeSelector(focus_paths=("a.py",)))
-        real, rounds = engine.indexing.link.request, 0
-        begun = asyncio.Event()
-
-        async def request(command: Any, at_reply: Any = None) -> Any:
-            nonlocal rounds
-            if isinstance(command, SyncTree):
-                rounds += 1
-                begun.set()
-            return await real(command, at_reply)
-
-        engine.indexing.link.request = request  # type: ignore[method-assign]  # to count what goes to the indexer
-        first = asyncio.create_task(ask(engine, project, scope, fresh="tree"))
-        await begun.wait()
-        # The first comparison has begun: it proves nothing of what is written from now on.
-        write_files(Path(root), {"late.py": ""})
-        others = [asyncio.create_task(ask(engine, project, scope, fresh="tree")) for _ in range(10)]
-        for reply in await asyncio.gather(*others):
-            assert "late.py" in reply["context"]
-            assert not reply["degraded"]
-        await first
-        assert rounds == 2
 
 
 # Parts that are missing

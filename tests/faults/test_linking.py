@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.properties import examples
 
 
-@settings(max_examples=examples(50))
+@settings(max_examples=examples(20))
 @given(
     st.sampled_from(list(FORMS)), st.sampled_from(list(SHAPES)), st.integers(2, 12), st.integers(0, 1 << 30)
 )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.graph.subjects import nearest, styles
-from foveal.daemon.project.tree import Tree
+from foveal.daemon.graph.subjects import nearest
 
 from tests.search_cases import Indexed, indexed
 
@@ -14,28 +13,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Indexed:
     names = ("authenticate", "authorize", "getUserName", "parse_url", "ab", "run", "Ünïcode")
     source = "".join(f"def {name}():\n    pass\n\n\n" for name in names)
     return indexed(tmp_path_factory.mktemp("p"), {"a.py": source})
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("getUser", {"get_user", "GetUser", "GET_USER", "getuser", "get-user"}),
-        ("get_user", {"getUser", "GetUser", "GET_USER", "getuser", "get-user"}),
-        (
-            "HTTPServer",
-            {"http_server", "httpServer", "HttpServer", "HTTP_SERVER", "httpserver", "http-server"},
-        ),
-        ("_load_all", {"_loadAll", "_LoadAll", "load_all"}),
-        ("名前", set()),
-        ("\N{ROCKET}", set()),
-        ("", set()),
-    ],
-)
-def test_styles(name: str, expected: set[str]) -> None:
-    found = styles(name)
-    assert expected <= set(found)
-    assert name not in found
-    assert bool(found) == bool(expected)
 
 
 @pytest.mark.parametrize(
@@ -60,12 +37,3 @@ def test_nearest(project: Indexed, name: str, best: str | None, sure: bool) -> N
     with project.reader() as reader:
         names, taken = nearest(name, project.tree, reader)
     assert (names[0] if names else None, taken) == (best, sure)
-
-
-def test_what_is_new_is_found(project: Indexed) -> None:
-    with project.reader() as reader:
-        assert not nearest("brandnw", project.tree, reader)[1]
-        later = Tree(project.tree.root, project.tree.generation + 1, project.tree.files)
-        reader.graph.base_names = lambda limit: ["brandnew"]  # type: ignore[method-assign]
-        assert nearest("brandnw", project.tree, reader)[0] == []
-        assert nearest("brandnw", later, reader) == (["brandnew"], True)

@@ -54,10 +54,6 @@ def test_a_class(project: Indexed) -> None:
     assert around(project, "a.py", "Base")["subclasses"] == ["a.py#Sub a.py:5 resolved"]
 
 
-def test_a_file_is_called_from_elsewhere(project: Indexed) -> None:
-    assert around(project, "c.py") == {"callers": ["a.py#Sub.go a.py:7 resolved"], "callees": []}
-
-
 def test_there_may_be_more(tmp_path: Path) -> None:
     count = NEIGHBOURS_MAX + 1
     calls = "".join(f"def f{number}():\n    g()\n\n\n" for number in range(count))

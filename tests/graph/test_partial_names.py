@@ -6,8 +6,7 @@ from itertools import islice
 from time import perf_counter
 
 import pytest
-from foveal.daemon.graph.subjects import Name, fitting
-from foveal.daemon.project.tree import Tree
+from foveal.daemon.graph.subjects import fitting
 
 from tests.search_cases import Indexed, indexed
 
@@ -66,22 +65,6 @@ def test_what_a_part_stands_for(project: Indexed, part: str, expected: list[str]
     assert len(set(found)) == len(found)
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("get_or_create", {0, 4, 7}),
-        ("getHTTPServer_v2", {0, 3, 7, 14, 15}),
-        ("MAX_AGE", {0, 4}),
-        ("__init__", {2}),
-        ("$on", {1}),
-        ("名前", {0}),
-        ("_", set()),
-    ],
-)
-def test_where_words_begin(name: str, expected: set[int]) -> None:
-    assert Name(name, name.lower()).starts() == expected
-
-
 def test_a_name_made_to_be_slow_is_not(tmp_path_factory: pytest.TempPathFactory) -> None:
     long = "a_" * 100 + "a"
     slow = indexed(tmp_path_factory.mktemp("s"), {"a.py": f"def {long}():\n    pass\n"})
@@ -90,10 +73,3 @@ def test_a_name_made_to_be_slow_is_not(tmp_path_factory: pytest.TempPathFactory)
         assert list(islice(fitting("a" * 100 + "b", slow.tree, reader), 1)) == []
         assert [fit for fit, _ in fitting("a" * 100, slow.tree, reader)] == [3]
         assert perf_counter() - started < 5  # ways to divide it are beyond count, and some 50 ms are taken
-
-
-def test_nothing_is_found_in_an_empty_project(tmp_path_factory: pytest.TempPathFactory) -> None:
-    empty = indexed(tmp_path_factory.mktemp("e"), {"a.txt": "get\n"})
-    assert isinstance(empty.tree, Tree)
-    with empty.reader() as reader:
-        assert list(fitting("get", empty.tree, reader)) == []

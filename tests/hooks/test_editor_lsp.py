@@ -311,21 +311,6 @@ def test_new_daemon_gets_open_documents(daemon: DaemonProcess, shop: Path) -> No
         assert one.end() == 0
 
 
-def test_lost_requests_are_answered_with_an_error(daemon: DaemonProcess, shop: Path) -> None:
-    daemon.open_ready(shop)
-    with editor(daemon, shop) as one:
-        one.initialize()
-        one.symbols("expire")
-        os.kill(daemon.pid, signal.SIGSTOP)
-        request_id = one.request("workspace/symbol", query="login")
-        daemon.stop(signal.SIGKILL)
-        reply = one.receive()
-        assert reply["id"] == request_id
-        assert reply["error"]["code"] == -32803
-        assert one.symbols("login")
-        assert one.end() == 0
-
-
 def test_unreachable_daemon_is_reported(daemon: DaemonProcess, shop: Path) -> None:
     with editor(daemon, shop, "--socket", str(shop / "none.sock")) as one:
         reply = one.ask("initialize", processId=None, capabilities={}, rootUri=None)

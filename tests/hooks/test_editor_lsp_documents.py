@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from foveal.hooks.editors.lsp_server import LspDocument, LspDocuments
 from foveal.ipc.aclient import DaemonLink
-from foveal.ipc.errors import DaemonUnavailable, RpcError
+from foveal.ipc.errors import RpcError
 
 A, B = LspDocument("/p", "/p/a"), LspDocument("/p", "/p/b")
 
@@ -95,14 +95,3 @@ async def test_refused_text_is_reported_once() -> None:
         ("a", "changed", None),
     ]
     assert complaints == ["it is too large"]
-
-
-async def test_missing_daemon_is_not_reported() -> None:
-    link = Link()
-    link.problem = DaemonUnavailable("gone")
-    told, complaints = documents(link)
-    told.tell_text(A, "one")
-    told.tell(B, "opened")
-    await told.flush()
-    assert ("b", "opened", None) in link.calls
-    assert complaints == []

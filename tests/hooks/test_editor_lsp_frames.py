@@ -11,7 +11,6 @@ from foveal.hooks.editors.lsp_frames import (
     MAX_BODY_BYTES,
     BadFrame,
     FrameTooLarge,
-    encode,
     frame,
     read_frame,
     read_message,
@@ -112,22 +111,3 @@ def test_replay_holds_open_documents() -> None:
     assert told(opening, ("textDocument/didSave", DOCUMENT)) == [*start, last]
     assert told(opening, ("textDocument/didClose", DOCUMENT)) == start
     assert told(opening, changed("of a document that isn't open")) == start
-
-
-@pytest.mark.parametrize(
-    "params",
-    [
-        None,
-        [],
-        7,
-        {},
-        {"textDocument": None},
-        {"textDocument": {"uri": 7}},
-        {"textDocument": {"uri": "file:///a"}},
-    ],
-)
-def test_replay_ignores_malformed_messages(params: Any) -> None:
-    opening = LspOpening()
-    start = [("initialize", {}), ("initialized", {}), ("textDocument/didOpen", {"textDocument": item("one")})]
-    assert told(opening, *start, ("textDocument/didChange", params)) == start
-    assert encode({"a": "\ud83d"}).endswith(b'{"a":"?"}')

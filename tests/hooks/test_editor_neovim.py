@@ -9,9 +9,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pytest
-from foveal.ipc.paths import read_daemon_info
-
 from tests.conftest import DEADLINE_S, DaemonProcess, need_tool
 
 PLUGIN = Path(__file__).resolve().parents[2] / "hooks" / "editors" / "neovim"
@@ -136,28 +133,6 @@ def test_leaving_neovim_withdraws_unsaved_text(shared_daemon: DaemonProcess, sho
         assert time.monotonic() < deadline
 
 
-def test_neovim_ignores_buffers_outside_projects(
-    shared_daemon: DaemonProcess, shop: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "alone.py").write_text("alone = 1\n")
-    shared_daemon.open_ready(shop)
-    reply = run_neovim(
-        shared_daemon,
-        shop,
-        f"""
-        local noted, notify = {{}}, client.notify
-        client.notify = function(method, params) table.insert(noted, params) notify(method, params) end
-        vim.cmd("edit {tmp_path}/alone.py")
-        vim.cmd("help")
-        vim.cmd("enew")
-        vim.cmd("edit scheme://host/file")
-        vim.cmd("edit src/shop/cart.py")
-        answer(noted)
-        """,
-    )
-    assert reply == [{"cwd": str(shop), "path": str(shop / "src/shop/cart.py"), "event": "focused"}]
-
-
 def test_the_commands_show_a_context_and_fill_the_quickfix_list(
     shared_daemon: DaemonProcess, shop: Path
 ) -> None:
@@ -207,55 +182,6 @@ def test_request_starts_the_daemon_and_survives_a_restart(daemon: DaemonProcess,
     )
     assert reply.get("problem") is None
     assert reply["first"] != reply["second"] == daemon.pid
-
-
-@pytest.mark.parametrize(
-    ("options", "text"),
-    [
-        ("{ start = false }", "no daemon"),
-        ("{ command = [[/no/such/program]] }", "isn't found"),
-        ("{ socket = [[/no/such/socket]] }", "no daemon"),
-    ],
-)
-def test_missing_daemon_message_says_what_to_do(
-    daemon: DaemonProcess, shop: Path, options: str, text: str
-) -> None:
-    reply = run_neovim(
-        daemon,
-        shop,
-        """
-        vim.cmd("edit web/app.ts")
-        vim.cmd("silent write")
-        assert(#said == 0, "events say nothing")
-        vim.cmd("FovealContext")
-        until_true(function() return #said > 0 end)
-        answer(said)
-        """,
-        options=options,
-    )
-    (message,) = reply
-    assert text in message["text"]
-    assert message["text"].endswith("(daemon_unavailable)")
-    assert read_daemon_info(str(daemon.state)) is None
-
-
-def test_shared_socket_is_refused(daemon: DaemonProcess, shop: Path) -> None:
-    daemon.call("Ping")
-    folder = Path(daemon.socket).parent
-    folder.chmod(0o755)
-    try:
-        reply = run_neovim(
-            daemon,
-            shop,
-            """
-            vim.cmd("FovealContext")
-            until_true(function() return #said > 0 end)
-            answer(said)
-            """,
-        )
-    finally:
-        folder.chmod(0o700)
-    assert f"{folder} isn't yours alone" in reply[0]["text"]
 
 
 def test_docs_name_options_and_commands(shared_daemon: DaemonProcess, shop: Path) -> None:

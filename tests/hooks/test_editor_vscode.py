@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import msgpack  # type: ignore[import-untyped] # it ships no types
-import pytest
-from foveal.ipc.paths import read_daemon_info
 
 from tests.conftest import DEADLINE_S, DaemonProcess, need_tool
 
@@ -242,51 +240,6 @@ def test_request_starts_the_daemon_and_survives_a_restart(daemon: DaemonProcess,
         """,
     )
     assert reply[0] != reply[1] == daemon.pid
-
-
-@pytest.mark.parametrize(
-    ("settings", "text"),
-    [
-        ({"start": False}, "no daemon"),
-        ({"command": "/no/such/program"}, "isn't found"),
-        ({"socket": "/no/such/socket"}, "no daemon"),
-    ],
-)
-def test_missing_daemon_message_says_what_to_do(
-    daemon: DaemonProcess, shop: Path, settings: dict[str, Any], text: str
-) -> None:
-    reply = run_node(
-        daemon,
-        shop,
-        """
-        extension.activate({ subscriptions: [] });
-        fire("save", makeDocument(`${root}/web/app.ts`, ""));
-        assert.deepStrictEqual(shown.errors, []);
-        answers.push("anything");
-        await commands["foveal.query"]();
-        answer(shown.errors);
-        """,
-        **settings,
-    )
-    (message,) = reply
-    assert text in message
-    assert message.endswith("(daemon_unavailable)")
-    assert read_daemon_info(str(daemon.state)) is None
-
-
-def test_shared_socket_is_refused(daemon: DaemonProcess, shop: Path) -> None:
-    daemon.call("Ping")
-    folder = Path(daemon.socket).parent
-    folder.chmod(0o755)
-    try:
-        reply = run_node(
-            daemon,
-            shop,
-            """answer(await new Client({}).request("Ping", {}).catch((error) => error.text));""",
-        )
-    finally:
-        folder.chmod(0o700)
-    assert f"{folder} isn't yours alone" in reply
 
 
 def test_manifest_and_docs_name_registered_commands() -> None:

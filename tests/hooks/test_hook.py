@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -52,14 +50,6 @@ HEAVY = (
 """What no event may pay for; json is needed where daemon.json tells the socket, and here it doesn't."""
 
 Reply = Callable[[Request], bytes]
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """Give a private folder whose path is short enough for sockets."""
-    made = tempfile.mkdtemp(prefix="fv-", dir="/tmp")
-    yield Path(made)
-    shutil.rmtree(made)
 
 
 @contextmanager
@@ -133,7 +123,9 @@ def hook(host: str, given: object, environ: Mapping[str, str], *words: str) -> s
 def all_hooks(environ: Mapping[str, str]) -> list[str]:
     """Run the hook of an event of each name side by side, and return what each prints."""
     printed: list[str] = []
-    for process in [told(start(host, environ), host, name) for host, name in EVENTS]:
+    for process in [
+        told(start(host, environ, *hook_cases.words(host, name)), host, name) for host, name in EVENTS
+    ]:
         output, errors = process.communicate(timeout=START_WITHIN_S)
         assert (process.returncode, errors) == (0, b"")
         printed.append(output.decode())
@@ -253,18 +245,6 @@ def test_hook_gives_up_on_endless_input(folder: Path) -> None:
     assert "didn't end the standard input" in log_of(folder)
 
 
-def test_hook_survives_a_closed_stdout(folder: Path) -> None:
-    with daemon_that(
-        folder, lambda request: encode_response(request.msgid, {"output": "x" * 1_000_000})
-    ) as environ:
-        process = start("codex", environ)
-        assert process.stdout is not None
-        process.stdout.close()
-        process.stdout = None
-        _, errors = process.communicate(b"{}", START_WITHIN_S)
-    assert (process.returncode, errors) == (0, b"")
-
-
 def test_hook_survives_an_unusable_state_folder(folder: Path) -> None:
     (folder / "state").write_text("a file")
     assert hook("codex", payload("codex", "SubagentStop"), environment(folder)) == ""
@@ -316,15 +296,15 @@ def test_event_name_is_found_without_parsing() -> None:
     for host, name in recorded():
         data = json.dumps(payload(host, name)).encode()
         expected = hook_cases.event_name(name)
-        if host != "copilot" or name.startswith("vscode") or expected not in {"agentStop", "preCompact"}:
+        if not hook_cases.words(host, name):
             assert event_name(data) == expected, (host, name)
-        assert (event_name(data) in KEPT) == (expected.lower() in ENDS)
+        assert (expected in KEPT) == (expected.lower() in ENDS)
 
     def check(data: bytes, expected: str) -> None:
         assert event_name(data) == expected
 
     check(b'{"hook_event_name" :\n "Stop"}', "Stop")
-    check(b'{"prompt": "say \\"hook_event_name\\": \\"Stop\\"", "x": 1}', "userPromptSubmitted")
+    check(b'{"prompt": "say \\"hook_event_name\\": \\"Stop\\"", "x": 1}', "")
     check(b'{"hook_event_name": "Sto', "Sto")
     check(b'{"hook_event_name": 7}', "")
     check(b"", "")

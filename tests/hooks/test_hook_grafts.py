@@ -180,16 +180,6 @@ async def test_active_conversation_spools_one_file(tmp_path: Path) -> None:
     assert pool.grafted.empty()
 
 
-async def test_session_end_without_a_transcript_ends_the_rest(tmp_path: Path) -> None:
-    pool = Pool()
-    async with running(tmp_path, pool, rest_s=1e6) as grafts:
-        await grafts.rest(*ending())
-        host, name, event, text = ending("SessionEnd")
-        await grafts.rest(host, name, Event("end", event.origin), text)
-        assert (await next_graft(pool))[1].endswith("6f1e.jsonl")
-        await until(lambda: waiting(tmp_path) == 0)
-
-
 async def test_active_conversation_is_grafted_periodically(tmp_path: Path) -> None:
     pool = Pool()
     async with running(tmp_path, pool, rest_s=1e6, latest_s=0.0) as grafts:
@@ -235,16 +225,6 @@ async def test_full_spool_refuses_events(tmp_path: Path, caplog: pytest.LogCaptu
     assert "too many wait already" in caplog.text
     await grafts.rest(*ending())
     assert "too much waits already" in caplog.text
-
-
-async def test_event_that_its_hook_kept_is_not_kept_twice(tmp_path: Path) -> None:
-    pool = Pool()
-    async with running(tmp_path, pool) as grafts:
-        host, name, cwd, text = told()
-        await grafts.keep(host, name, cwd, text, keep(str(tmp_path), (host, name, cwd), text.encode()))
-        await next_graft(pool)
-        await until(lambda: waiting(tmp_path) == 0)
-    assert pool.grafted.empty()
 
 
 async def test_conversation_takes_over_the_file_of_its_hook(tmp_path: Path) -> None:

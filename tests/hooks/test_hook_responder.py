@@ -129,18 +129,6 @@ async def test_start_brings_sections_and_context(ground: Recorder, responder: Re
     assert 0 < asked.deadline_ms < 60_000
 
 
-async def test_resumed_session_restores_sets(ground: Recorder, responder: Responder) -> None:
-    ground.sessions.add("s1")
-    ground.resume_text, ground.context_sets = (
-        "Intent: mend the login",
-        {"files": ("/a", "/b"), "ports": ("80",)},
-    )
-    for event in (Event("restart", MAIN), Event("start", MAIN)):
-        answer = await ask(responder, event)
-        assert "Intent: mend the login" in answer.context
-        assert answer.message == "foveal: context restored (2 files, 1 ports)"
-
-
 async def test_resumed_window_gets_nothing_again(ground: Recorder, responder: Responder) -> None:
     ground.resume_text, ground.context_sets = "Intent: mend the login", {"files": ("/a",)}
     first = await ask(responder, Event("resume", MAIN))
@@ -212,16 +200,6 @@ async def test_empty_prompt_gets_nothing(ground: Recorder, responder: Responder)
     assert await ask(responder, Event("prompt", MAIN, "yes")) == HookAnswer(
         message="foveal: session context changed (files +1)"
     )
-
-
-async def test_changed_sets_are_reported_once(ground: Recorder, responder: Responder) -> None:
-    await ask(responder, Event("start", MAIN))
-    assert (await ask(responder, Event("prompt", MAIN, "one"))).message == ""
-    ground.context_sets = {"files": ("/a",)}
-    assert (await ask(responder, Event("prompt", MAIN, "two"))).message == (
-        "foveal: session context changed (files +1)"
-    )
-    assert (await ask(responder, Event("prompt", MAIN, "three"))).message == ""
 
 
 async def test_subagent_has_its_own_window(ground: Recorder, responder: Responder) -> None:

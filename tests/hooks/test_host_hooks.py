@@ -30,6 +30,7 @@ from tests.hook_cases import (
     event_name,
     payload,
     recorded,
+    words,
 )
 from tests.properties import examples
 
@@ -92,15 +93,14 @@ def hooks_of(name: str) -> Hooks:
 
 
 def read(host: str, name: str, **changed: Any) -> Event | None:
-    """Read a payload as the daemon does; `real codex` is what Codex sent. Copilot's own don't say their name:
-    its hook's command does."""
+    """Read a payload as the daemon does; `real codex` is what Codex sent."""
     if host.startswith("real "):
         host = host.removeprefix("real ")
         fields = fields_in(json.loads((REAL / host / f"{name}.json").read_text()) | changed)
         told = own_name(name)
     else:
         fields = fields_in(payload(host, name, **changed))
-        told = fields.text("hook_event_name")
+        told = fields.text("hook_event_name") or "".join(words(host, name))
     return formats_of(host, fields, told, {}).reads.read(fields, told, "/elsewhere")
 
 

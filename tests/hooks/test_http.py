@@ -6,9 +6,7 @@ import asyncio
 import json
 import math
 import os
-import shutil
-import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from io import BytesIO
 from typing import Any
@@ -34,14 +32,6 @@ from foveal.ipc.protocol import PROTOCOL_VERSION
 from foveal.ipc.server import Server
 
 Browse = Callable[..., Awaitable[TestClient[web.Request, web.Application]]]
-
-
-@pytest.fixture
-def path() -> Iterator[str]:
-    """Give a socket's path in a private folder."""
-    folder = tempfile.mkdtemp(prefix="fv-", dir="/tmp")
-    yield f"{folder}/foveal.sock"
-    shutil.rmtree(folder)
 
 
 @pytest.fixture
@@ -145,14 +135,6 @@ async def test_each_error_has_its_status(path: str, browse: Browse, code: str) -
             if data:
                 expected["data"] = data
             assert (status, error) == (STATUS_OF_CODE[code], expected)
-
-
-async def test_unknown_error_codes_and_methods(path: str, browse: Browse) -> None:
-    async with serving(path):
-        http = await browse(path)
-        await check_error(await http.post("/rpc/Fail", json={"code": "novel"}), 500, "novel", "it failed")
-        await check_error(await http.post("/rpc/Nonsense"), 404, "unknown_method", "Nonsense")
-        await check_error(await http.post("/rpc/%ED%A0%80%0A"), 404, "unknown_method", "")
 
 
 @pytest.mark.parametrize("method", sorted(GET_METHODS))

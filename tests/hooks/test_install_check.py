@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,11 +11,6 @@ from foveal.cli.text import local_time
 from tests.hook_install_cases import Machine, text_of, tree
 
 AGENTS = ("claude-code", "codex", "cursor", "gemini", "copilot", "opencode", "qwen-code", "git")
-
-
-@pytest.fixture
-def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Machine:
-    return Machine(tmp_path, monkeypatch, capsys)
 
 
 def checked(machine: Machine, *arguments: str) -> tuple[int, str]:

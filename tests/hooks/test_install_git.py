@@ -16,12 +16,11 @@ HOOKS = ("post-checkout", "post-merge", "post-commit")
 
 
 @pytest.fixture
-def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Machine:
-    made = Machine(tmp_path, monkeypatch, capsys)
-    made.program.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\nexit 3\n')
+def machine(machine: Machine, tmp_path: Path) -> Machine:
+    machine.program.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\nexit 3\n')
     for name, value in {"user.name": "A", "user.email": "a@b.c", "commit.gpgsign": "false"}.items():
-        git(made.root, "config", name, value)
-    return made
+        git(machine.root, "config", name, value)
+    return machine
 
 
 def git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

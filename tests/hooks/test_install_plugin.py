@@ -30,11 +30,6 @@ TOOLS = (
 )  # fmt: skip
 
 
-@pytest.fixture
-def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Machine:
-    return Machine(tmp_path, monkeypatch, capsys)
-
-
 def hooks_for(program: str) -> dict[str, Any]:
     return {
         one.event: [{**({"matcher": one.matcher} if one.matcher else {}), "hooks": [one.handler]}]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from foveal.hooks.install.host_files import installable_host, registrations
 from foveal.hooks.install.jsonc import parse
-from foveal.hooks.install.program import hook_program, mcp_program
+from foveal.hooks.install.program import hook_program
 from foveal.hooks.install.settings_entries import HookSettings, registered
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -108,17 +108,3 @@ def test_register_and_strip_undo_each_other(host: str, data: st.DataObject) -> N
 )
 def test_handler_is_ours_by_its_command(entry: Any, program: str | None) -> None:
     assert hook_program(entry) == program
-
-
-@pytest.mark.parametrize(
-    ("entry", "program"),
-    [
-        ({"command": "foveal", "args": ["mcp"]}, "foveal"),
-        ({"type": "local", "command": ["/b/foveal", "mcp"]}, "/b/foveal"),
-        ({"command": "foveal", "args": ["mcp", "--x"]}, None),
-        ({"command": "optics", "args": ["mcp"]}, None),
-        ({"url": "http://localhost/mcp"}, None),
-    ],
-)
-def test_server_is_ours_by_its_command(entry: Any, program: str | None) -> None:
-    assert mcp_program(entry) == program

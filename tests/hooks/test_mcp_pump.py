@@ -104,15 +104,15 @@ def test_lost_requests_are_answered_with_an_error(daemon: DaemonProcess, shop: P
         assert host.end() == 0
 
 
-def test_pump_ends_with_its_input(daemon: DaemonProcess, shop: Path) -> None:
-    with bare_host(daemon.environ, shop) as host:
+def test_pump_ends_with_its_input(shared_daemon: DaemonProcess, shop: Path) -> None:
+    with bare_host(shared_daemon.environ, shop) as host:
         host.ask(1, "tools/list")
-        os.kill(daemon.pid, signal.SIGSTOP)
+        os.kill(shared_daemon.pid, signal.SIGSTOP)
         try:
             host.send(request(2, "tools/call", name="status", arguments={}))
             assert host.end() == 0
         finally:
-            os.kill(daemon.pid, signal.SIGCONT)
+            os.kill(shared_daemon.pid, signal.SIGCONT)
 
 
 def test_pump_waits_for_its_last_answer(shared_daemon: DaemonProcess, shop: Path) -> None:
@@ -153,11 +153,3 @@ def test_pump_imports_little() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=DEADLINE_S
     )
     assert done.stdout == "[]\n"
-
-
-def test_pump_help_names_options(shared_daemon: DaemonProcess) -> None:
-    command = [sys.executable, "-m", "foveal", "mcp", "--help"]
-    done = subprocess.run(
-        command, env=shared_daemon.environ, capture_output=True, text=True, check=True, timeout=DEADLINE_S
-    )
-    assert all(option in done.stdout for option in ("--project", "--session", "--socket"))

@@ -20,13 +20,6 @@ from tests.conftest import DEADLINE_S, DaemonProcess, write_files
 from tests.mcp_cases import ERAS, answer, connected, refusal, text_of
 
 
-@pytest.fixture
-def ready(shared_daemon: DaemonProcess, shop: Path) -> Path:
-    """Give a small project that is indexed."""
-    shared_daemon.open_ready(shop)
-    return shop
-
-
 @pytest.mark.parametrize("era", ERAS)
 async def test_tools_resources_and_prompts(shared_daemon: DaemonProcess, ready: Path, era: str) -> None:
     async with connected(shared_daemon, ready, era) as client:
@@ -119,11 +112,10 @@ async def test_project_from_folder_root_or_option(
     assert await project("--project", str(ready), cwd=tmp_path, list_roots_callback=roots) == str(ready)
 
 
-@pytest.mark.parametrize("era", ERAS)
-async def test_hung_and_killed_daemons(daemon: DaemonProcess, shop: Path, era: str) -> None:
+async def test_hung_and_killed_daemons(daemon: DaemonProcess, shop: Path) -> None:
     """A call can be cancelled while the daemon hangs; a killed one is reported, and started again."""
     daemon.open_ready(shop)
-    async with connected(daemon, shop, era) as client:
+    async with connected(daemon, shop, "auto") as client:
         await answer(client, "set_relevant_context", set_name="ports", items=["1"])
         before = daemon.pid
         faces = [one for one in psutil.Process(before).children() if "foveal.dashboard.app" in one.cmdline()]

@@ -61,13 +61,6 @@ async def desk(
         await link.close()
 
 
-@pytest.fixture
-def ready(shared_daemon: DaemonProcess, shop: Path) -> Path:
-    """Give a small project that is indexed."""
-    shared_daemon.open_ready(shop)
-    return shop
-
-
 async def test_code_is_found(shared_daemon: DaemonProcess, ready: Path) -> None:
     async with desk(shared_daemon, ready, "code") as (ask, _, link):
         callers = await ask("search_code", query="Wer ruft `login` auf?", relation="callers")
@@ -251,15 +244,14 @@ async def test_answers_stay_within_their_limit_and_marks(shared_daemon: DaemonPr
             assert 100 < len(await resource.read(one)) <= resources.TOKENS * 4
 
 
-async def test_hanging_daemon_times_out(daemon: DaemonProcess, shop: Path) -> None:
-    daemon.open_ready(shop)
-    async with desk(daemon, shop, "hang", call_s=0.2) as (ask, _, _):
-        os.kill(daemon.pid, signal.SIGSTOP)
+async def test_hanging_daemon_times_out(shared_daemon: DaemonProcess, ready: Path) -> None:
+    async with desk(shared_daemon, ready, "hang", call_s=0.2) as (ask, _, _):
+        os.kill(shared_daemon.pid, signal.SIGSTOP)
         try:
             with pytest.raises(DaemonUnavailable, match=r"didn't answer OpenProject within 0\.2 s") as raised:
                 await ask("status")
         finally:
-            os.kill(daemon.pid, signal.SIGCONT)
+            os.kill(shared_daemon.pid, signal.SIGCONT)
         assert "call the tool again" in str(tool_error(raised.value)).lower()
 
 

@@ -57,10 +57,6 @@ async def test_failed_reading_stops_no_other() -> None:
     assert await reading(failing, failing) == [*failing, "/late", "/broken", "/a"]
 
 
-async def test_transcripts_without_a_path_are_not_read() -> None:
-    assert await reading(["", "relative.jsonl"]) == []
-
-
 async def test_waiting_transcripts_are_bounded() -> None:
     readings = TurnReadings(Reader())
     for number in range(2 * WAITING_MAX):

@@ -74,21 +74,6 @@ def test_refusals(shared_daemon: DaemonProcess, path: str, headers: str, status:
         assert connection.recv(65536).startswith(f"HTTP/1.1 {status} ".encode())
 
 
-def test_upgrade_passes_bytes_after_the_head(shared_daemon: DaemonProcess, shop: Path) -> None:
-    with (
-        asked(shared_daemon, f"/mcp?cwd={shop}&session=s", UPGRADE) as connection,
-        connection.makefile("rb") as lines,
-    ):
-        assert lines.readline() == b"HTTP/1.1 101 Switching Protocols\r\n"
-        while lines.readline() != b"\r\n":
-            pass
-        connection.sendall(json.dumps(request(1, "tools/list")).encode() + b"\n")
-        assert len(json.loads(lines.readline())["result"]["tools"]) == 9
-        connection.sendall(b'{"half a line')
-        connection.shutdown(socket.SHUT_WR)
-        assert lines.read() == b""
-
-
 @pytest.mark.parametrize(
     "data",
     [

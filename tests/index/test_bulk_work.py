@@ -18,7 +18,6 @@ from foveal.daemon.index.store import Store
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.languages.shared.records import ParsedFile
 from foveal.daemon.project.scan import ScanChanges
-from foveal.daemon.project.watcher import WatchBatch
 
 from tests.conftest import git, write_files
 from tests.indexer_cases import (
@@ -129,21 +128,6 @@ def test_another_parser_reads_all_again_and_goes_on_answering(
     bench.open()
     bench.settle()
     assert [data for data in parses if data != b"def g(): ...\n"] == []
-
-
-def test_another_parser_reads_what_was_touched_meanwhile(
-    bench: Bench, parses: list[bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put(bench.root, {"a.py": "def f(): ...\n"})
-    bench.open()
-    bench.settle()
-    bench.close()
-    parses.clear()
-    os.utime(bench.root / "a.py", ns=(OLD_NS + 1, OLD_NS + 1))
-    monkeypatch.setattr(bulk_work, "CONTENT_VERSION", "another")
-    bench.open()
-    bench.settle()
-    assert parses == [b"def f(): ...\n"]
 
 
 @pytest.mark.parametrize("steps", range(1, 14))
@@ -293,17 +277,6 @@ def test_a_scan_that_is_cut_by_reindexing_is_taken_up_again(bench: Bench, full: 
         assert bench.tree.files.keys() == NESTED.keys(), f"after {steps} steps"
         steps += 1
     assert steps > 5
-    check_true(bench)
-
-
-def test_a_comparison_in_the_middle_of_a_scan_finds_every_file(bench: Bench) -> None:
-    put(bench.root, NESTED)
-    bench.open()
-    bench.work()
-    assert set(bench.tree.files) == {"m0.py", "m1.py", "m2.py"}
-    bench.indexer.refresh(["m0.py"])
-    bench.tell(WatchBatch(frozenset({str(bench.root)}), overflow=True))
-    bench.settle()
     check_true(bench)
 
 

@@ -7,7 +7,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from foveal.daemon.core.storage import BATCH
 from foveal.daemon.core.system import Stamp
 from foveal.daemon.index.chunk_table import COPIES_READ, ChunkPlace, TextsDamaged
 from foveal.daemon.index.store import FILE_NAME, Reader, Store
@@ -81,24 +80,6 @@ def test_chunks_are_found_by_id_content_and_file(store: Store, reader: Reader) -
     assert reader.chunks.paths(ids.values()) == {number: path for path, number in ids.items()}
 
 
-def test_which_chunks_are_there(store: Store, reader: Reader) -> None:
-    put(store, "a.py", CHUNKS)
-    ids = [one.id for one in reader.chunks.of_paths(["a.py"])]
-    assert sorted(reader.chunks.present([*ids, 999])) == ids
-    remove(store, "a.py")
-    assert reader.chunks.present(ids) == []
-
-
-def test_contents_are_chosen_by_file(store: Store, reader: Reader) -> None:
-    put(store, "a.py", CHUNKS)
-    put(store, "b.py", [chunk("class C: ...", "C", kind="class")])
-    ids = reader.chunks.file_ids(["a.py", "b.py"])
-    chosen = reader.chunks.digests_of
-    assert chosen([ids["a.py"]]) == digests(CHUNKS)
-    assert len(chosen(ids.values())) == len(digests(CHUNKS)) + 1
-    assert chosen([]) == set()
-
-
 def test_chunks_worth_embedding_come_in_pages(store: Store, reader: Reader) -> None:
     put(store, "a.py", [chunk(f"text {n}", f"f{n}", embed=n % 3 != 0) for n in range(30)])
     seen: list[bytes] = []
@@ -118,15 +99,6 @@ def test_ids_are_never_given_again(store: Store, reader: Reader) -> None:
     put(store, "a.py", CHUNKS)
     assert min(one.id for one in reader.chunks.of_paths(["a.py"])) > max(first)
     assert reader.chunks.size() == (3, max(first) + 3)
-
-
-def test_more_values_than_one_statement_takes(store: Store, reader: Reader) -> None:
-    many = [chunk(f"text {n}", f"f{n}") for n in range(2 * BATCH + 1)]
-    put(store, "a.py", many)
-    found = reader.chunks.by_digests(digests(many))
-    assert len(found) == len(many)
-    assert len(reader.chunks.texts([one.id for one in found])) == len(many)
-    assert reader.chunks.alive([*digests(many), b"unknown"]) == digests(many)
 
 
 def test_a_file_that_goes_or_is_skipped_leaves_nothing(store: Store, reader: Reader) -> None:
@@ -160,15 +132,6 @@ def test_each_change_is_logged_once_until_it_is_taken(store: Store) -> None:
     store.chunks.unlex_all()
     store.chunks.unlex_all()
     assert changed(store) == [a], "what is gone need not be taken out of an empty index"
-
-
-def test_a_record_without_content_is_no_change(store: Store) -> None:
-    put(store, "a.py", CHUNKS)
-    store.chunks.set_lexed(1)
-    with store.transaction():
-        store.put_records([FileRecord("a.py", Stamp(9, 9, 9, 9), b"digest", "python")])
-    remove(store, "never.py")
-    assert changed(store) == []
 
 
 @pytest.mark.parametrize(

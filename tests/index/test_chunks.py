@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from foveal.daemon.index.chunks import LINE_PIECES, MAX_NAMES, Chunk, chunk_source
 from foveal.daemon.index.divider import ALONE_CHARACTERS, MAX_CHARACTERS, MERGE_CHARACTERS
-from foveal.daemon.languages.shared.language import LANGUAGES, language_of
+from foveal.daemon.languages.shared.language import language_of
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.languages.shared.source_text import clean_source
 from foveal.daemon.project.text_kind import kind_of_text
@@ -108,23 +108,6 @@ def test_a_megabyte_of_data_costs_a_few_chunks(path: str) -> None:
     assert sum(each.embed for each in chunks) <= 1
     assert {each.kind for each in chunks} == {"data"}
     assert chunks[0].start_line == 1
-
-
-@pytest.mark.parametrize(
-    ("source", "path", "texts"),
-    [
-        (b"", "a.py", []),
-        (b" \n\t\n\f\n", "a.py", []),
-        (b"abc", "a.py", ["abc"]),
-        (b"abc", "", ["abc"]),
-        ("\ufeffx = 'caf\u00e9'\r\n".encode(), "a.py", ["x = 'caf\u00e9'"]),
-        ("x = 'caf\u00e9'\n".encode("latin-1"), "a.py", ["x = 'caf\u00e9'"]),
-        ("x = 'caf\u00e9'\r\n".encode("utf-16"), "a.py", ["x = 'caf\u00e9'"]),
-        (b"x\0y\n", "a.py", ["x y"]),
-    ],
-)
-def test_small_and_odd_files(source: bytes, path: str, texts: list[str]) -> None:
-    assert [each.text for each in chunks_of(source, path)] == texts
 
 
 def test_too_little_is_not_worth_a_vector() -> None:
@@ -234,14 +217,6 @@ def covers_every_line_once(source: str, path: str) -> None:
 @settings(max_examples=examples(250))
 def test_every_line_is_in_one_chunk(source: str, path: str) -> None:
     covers_every_line_once(source, path)
-
-
-@given(st.binary(max_size=400), st.sampled_from(sorted(LANGUAGES)))
-@settings(max_examples=examples(200))
-def test_any_bytes_give_chunks(data: bytes, language: str) -> None:
-    for chunk in chunk_source("a", data, parse_source(data, language), language):
-        assert 0 < len(chunk.text) <= MAX_CHARACTERS
-        assert "\0" not in chunk.text
 
 
 SIZES = st.lists(st.integers(110, 700), min_size=2, max_size=25)

@@ -154,29 +154,12 @@ def test_the_disk_is_to_blame_for_its_own_errors(suspects: Making) -> None:
         assert list(suspects()) == []
 
 
-def test_any_other_error_is_the_files(suspects: Making) -> None:
-    noted = suspects()
-    with pytest.raises(RecursionError), noted.work():  # noqa: PT012 - what is at work when it comes counts
-        noted.begin("č.py")
-        raise RecursionError
-    assert list(suspects()) == ["č.py"]
-
-
 def test_a_process_that_loses_its_daemon_blames_no_file(suspects: Making) -> None:
     noted = suspects()
     noted.begin("a.py")
     noted.abandon()
     noted.begin("b.py")
     assert list(suspects()) == []
-
-
-def test_the_end_of_another_process_counts_as_the_end_of_this_one(suspects: Making) -> None:
-    one = suspects()
-    one.blame("a.py")
-    one.blame("nowhere.py")
-    assert (list(one), one.is_quarantined(RECORDS["a.py"])) == (["a.py"], False)
-    one.begin("a.py")
-    assert suspects().is_quarantined(RECORDS["a.py"])
 
 
 def test_only_the_same_file_as_it_was_counts(suspects: Making, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,6 @@ from foveal.daemon.index.lexical_files import (
     LISTING,
     LexicalDamaged,
     check_files,
-    check_sizes,
     read_listing,
 )
 
@@ -50,21 +49,6 @@ def test_a_listing_that_cannot_be_read_is_damage(tmp_path: Path, content: bytes)
         read_listing(str(tmp_path))
 
 
-def test_a_listing_that_is_missing_or_no_file_is_damage(tmp_path: Path) -> None:
-    with pytest.raises(LexicalDamaged):
-        read_listing(str(tmp_path / "missing"))
-    (tmp_path / "file").write_text("")
-    with pytest.raises(LexicalDamaged):
-        read_listing(str(tmp_path / "file"))
-    (tmp_path / LISTING).mkdir()
-    with pytest.raises(LexicalDamaged):
-        read_listing(str(tmp_path))
-    (tmp_path / LISTING).rmdir()
-    os.mkfifo(tmp_path / LISTING)
-    with pytest.raises(LexicalDamaged):
-        read_listing(str(tmp_path))
-
-
 @pytest.mark.parametrize(
     "data",
     [
@@ -86,38 +70,6 @@ def test_a_file_that_is_not_as_it_was_written_is_damage(tmp_path: Path, data: by
     (tmp_path / f"{NAME}.idx").write_bytes(data)
     with pytest.raises(LexicalDamaged):
         check_files(str(tmp_path), read_listing(str(tmp_path)))
-
-
-def test_only_files_of_segments_that_were_not_checked_before_are_read(tmp_path: Path) -> None:
-    write_listing(tmp_path)
-    (tmp_path / "fedcba9876543210fedcba9876543210.idx").write_bytes(b"of a segment that is no more")
-    (tmp_path / f"{NAME}.idx").write_bytes(b"checked before")
-    listing = read_listing(str(tmp_path))
-    assert check_files(str(tmp_path), listing, {f"{NAME}.idx": 14}) == {f"{NAME}.idx": 14}
-    assert check_files(str(tmp_path), listing, {f"{NAME}.idx": 14, "gone.idx": 3}) == {f"{NAME}.idx": 14}
-    with pytest.raises(LexicalDamaged, match="was 15 bytes long and is 14"):
-        check_files(str(tmp_path), listing, {f"{NAME}.idx": 15})
-
-
-def test_a_truncated_file_is_damage_and_a_missing_one_is_not(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(b"four")
-    check_sizes(str(tmp_path), {"a": 4, "gone": 9})
-    for size in (0, 3, 5):
-        with pytest.raises(LexicalDamaged):
-            check_sizes(str(tmp_path), {"a": size, "gone": 9})
-
-
-@pytest.mark.parametrize("place", [("segments", 0, "max_doc"), ("opstamp",)])
-def test_invalid_numbers_are_damage(tmp_path: Path, place: tuple[str | int, ...]) -> None:
-    write_listing(tmp_path)
-    listing = json.loads((tmp_path / LISTING).read_text())
-    inner = listing
-    for key in place[:-1]:
-        inner = inner[key]
-    inner[place[-1]] = float("inf")
-    (tmp_path / LISTING).write_text(json.dumps(listing))
-    with pytest.raises(LexicalDamaged, match="can't be read"):
-        read_listing(str(tmp_path))
 
 
 @pytest.mark.parametrize("name", [f"{NAME}.term", "other", ".managed.json", ".tantivy-writer.lock"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 
 import pytest
@@ -43,19 +42,6 @@ def test_each_commit_is_seen(tmp_path: Path) -> None:
     writer.close()
 
 
-def test_an_index_that_was_built_anew_is_opened_anew(tmp_path: Path) -> None:
-    writer = LexicalWriter.create(str(tmp_path / FOLDER))
-    write(writer, 1, "alpha")
-    handle = LexicalHandle(str(tmp_path))
-    assert count(handle, "alpha") == 1
-    writer.close()
-    writer = LexicalWriter.create(str(tmp_path / FOLDER))
-    assert count(handle, "alpha") == 0
-    write(writer, 1, "beta")
-    assert count(handle, "beta") == 1
-    writer.close()
-
-
 def test_a_damaged_index_is_refused_until_it_is_built_anew(tmp_path: Path) -> None:
     folder = tmp_path / FOLDER
     writer = LexicalWriter.create(str(folder))
@@ -69,27 +55,3 @@ def test_a_damaged_index_is_refused_until_it_is_built_anew(tmp_path: Path) -> No
             handle.current()
     LexicalWriter.create(str(folder)).close()
     assert count(handle, "alpha") == 0
-
-
-def test_threads_share_it_while_it_is_written(tmp_path: Path) -> None:
-    writer = LexicalWriter.create(str(tmp_path / FOLDER))
-    write(writer, 0, "alpha")
-    handle = LexicalHandle(str(tmp_path))
-    counts: list[list[int]] = [[] for _ in range(3)]
-    done = threading.Event()
-
-    def ask(mine: list[int]) -> None:
-        while not done.is_set() or not mine:
-            mine.append(count(handle, "alpha"))
-
-    threads = [threading.Thread(target=ask, args=(mine,)) for mine in counts]
-    for thread in threads:
-        thread.start()
-    for n in range(1, 20):
-        write(writer, n, "alpha")
-    done.set()
-    for thread in threads:
-        thread.join()
-    assert all(mine == sorted(mine) for mine in counts), "nobody sees an earlier state again"
-    assert count(handle, "alpha") == 10
-    writer.close()

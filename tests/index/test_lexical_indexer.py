@@ -98,17 +98,6 @@ def test_nothing_is_lost_by_a_crash_before_the_commit(bench: Bench) -> None:
     assert (bench.found("alpha"), bench.found("beta")) == ([], ["b.py"])
 
 
-def test_nothing_is_lost_by_a_crash_after_the_commit(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    put(bench.store, "a.py", [chunk("alpha", "one")])
-    with monkeypatch.context() as patched:
-        patched.setattr(bench.store.chunks, "set_lexed", _die)
-        with pytest.raises(KeyboardInterrupt):
-            bench.lexical_indexer.step(LONG_S)
-    bench.crash()
-    bench.fill()
-    assert bench.documents() == 1
-
-
 def test_while_more_comes_commits_are_rare_but_come(bench: Bench) -> None:
     put(bench.store, "a.py", [chunk("alpha", "one")])
     assert bench.lexical_indexer.step(LONG_S, more=True)
@@ -179,15 +168,6 @@ def test_deferred_words_are_written_for_a_request_that_needs_them(bench: Bench) 
     assert bench.lexical_indexer.patience() is not None
     assert not bench.lexical_indexer.step(LONG_S)
     assert (bench.found("beta"), bench.lexical_indexer.patience()) == (["b.py", "c.py"], None)
-
-
-def test_deferred_words_survive_a_crash(bench: Bench) -> None:
-    for text in ("alpha", "beta"):
-        put(bench.store, "a.py", [chunk(text, "one")])
-        bench.lexical_indexer.saved(LONG_S)
-    bench.crash()
-    bench.fill()
-    assert (bench.found("alpha"), bench.found("beta")) == ([], ["a.py"])
 
 
 def test_an_idle_writer_is_let_go(bench: Bench) -> None:
@@ -303,17 +283,6 @@ def test_an_older_copy_of_the_index_is_built_anew(bench: Bench) -> None:
     assert (bench.found("alpha"), bench.found("beta")) == (["a.py"], ["b.py"])
 
 
-def test_a_rebuild_keeps_everything(bench: Bench) -> None:
-    put(bench.store, "a.py", [chunk("alpha", "one")])
-    bench.fill()
-    assert bench.lexical_indexer.problem == ""
-    bench.lexical_indexer.rebuild()
-    assert bench.documents() == 0
-    assert "built anew" in bench.lexical_indexer.problem
-    bench.fill()
-    assert (bench.found("alpha"), bench.lexical_indexer.problem) == (["a.py"], "")
-
-
 def test_a_reader_that_met_the_old_index_does_not_have_it_built_again(bench: Bench) -> None:
     put(bench.store, "a.py", [chunk("alpha", "one")])
     bench.fill()
@@ -352,37 +321,6 @@ def test_lexical_writes_that_fail_are_retried_and_reported(
     assert (bench.found("alpha"), bench.lexical_indexer.problem) == (["a.py"], "")
 
 
-def test_what_is_in_the_way_of_the_index_is_quarantined(bench: Bench) -> None:
-    put(bench.store, "a.py", [chunk("alpha", "one")])
-    (bench.folder / FOLDER).write_bytes(b"in the way")
-    bench.fill()
-    assert bench.found("alpha") == ["a.py"]
-    assert len(list(bench.folder.glob(f"{FOLDER}.damaged-*"))) == 1
-
-
-def test_the_pause_before_another_attempt_grows_up_to_a_limit(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put(bench.store, "a.py", [chunk("alpha", "one")])
-    monkeypatch.setattr(LexicalWriter, "create", no_space)
-    assert bench.lexical_indexer.patience() is None
-    pauses = []
-    for _ in range(7):
-        assert not bench.lexical_indexer.saved(LONG_S)
-        pauses.append(bench.lexical_indexer.patience() or 0.0)
-        bench.clock.skipped_s += pauses[-1]
-    assert pauses == pytest.approx(
-        [RETRY_S, 2 * RETRY_S, 4 * RETRY_S, 8 * RETRY_S, *[RETRY_MAX_S] * 3], abs=1
-    )
-    monkeypatch.undo()
-    bench.lexical_indexer.saved(LONG_S)
-    assert (bench.found("alpha"), bench.lexical_indexer.problem, bench.lexical_indexer.patience()) == (
-        ["a.py"],
-        "",
-        None,
-    )
-
-
 def test_an_index_that_goes_while_it_is_open_is_made_anew(bench: Bench) -> None:
     put(bench.store, "a.py", [chunk("alpha", "one")])
     bench.fill()
@@ -402,7 +340,3 @@ def test_texts_that_are_damaged_are_read_again(bench: Bench) -> None:
     bench.fill()
     assert bench.found("alpha") == ["b.py"]
     assert bench.store.load_files()["a.py"].digest == b""
-
-
-def _die(change: int) -> None:
-    raise KeyboardInterrupt

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-import threading
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
@@ -135,74 +132,6 @@ def test_a_filter_reaches_far_below_the_best(
 # Freshness
 
 
-READER = """
-import sys
-from foveal.daemon.index.lexical_reader import LexicalReader
-reader = LexicalReader(sys.argv[1])
-for _ in sys.stdin:
-    reader.refresh()
-    print(sorted(hit.chunk_id for hit in reader.search({"alpha": 1.0}, 10)), flush=True)
-"""
-
-
-def test_a_reader_in_another_process_sees_every_commit(tmp_path: Path) -> None:
-    writer = index(tmp_path, {1: [document(10, "alpha")]})
-    with subprocess.Popen(
-        [sys.executable, "-c", READER, str(tmp_path)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    ) as process:  # fmt: skip
-        assert process.stdin is not None
-        assert process.stdout is not None
-
-        def answer() -> str:
-            print(file=process.stdin, flush=True)
-            return str(process.stdout.readline()) if process.stdout else ""
-
-        assert answer() == "[10]\n"
-        writer.replace(2, [document(20, "alpha")])
-        writer.commit()
-        assert answer() == "[10, 20]\n"
-        writer.remove([1])
-        writer.commit()
-        assert answer() == "[20]\n"
-        process.stdin.close()
-
-
-def test_threads_search_while_another_writes_and_refreshes(tmp_path: Path) -> None:
-    writer = index(tmp_path, {n: [document(n, "alpha beta")] for n in range(50)})
-    reader = LexicalReader(str(tmp_path))
-    wrong: list[list[int]] = []
-    done = threading.Event()
-
-    def search() -> None:
-        while not done.is_set():
-            # A replaced file is never missing, nor there twice.
-            found = sorted(chunk_id % 1000 for chunk_id in ask(reader, "alpha"))
-            if found != list(range(50)):
-                wrong.append(found)
-
-    threads = [threading.Thread(target=search) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for generation in range(1, 6):
-        for n in range(0, 50, 7):
-            writer.replace(n, [document(generation * 1000 + n, "alpha beta")])
-        writer.commit()
-        assert reader.refresh() is True
-    done.set()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
-
-
-def test_nothing_is_lost_while_the_segments_of_many_commits_are_merged(tmp_path: Path) -> None:
-    writer = index(tmp_path, {})
-    for n in range(12):
-        writer.replace(n, [document(n, "alpha")])
-        writer.commit()
-        assert len(ask(LexicalReader(str(tmp_path)), "alpha")) == n + 1
-
-
 # Damage
 
 
@@ -272,24 +201,6 @@ def test_a_file_that_is_cut_off_while_it_is_mapped_is_noticed_before_it_is_read(
     with pytest.raises(LexicalDamaged):
         LexicalReader(str(tmp_path))
     writer.close()
-
-
-def test_an_index_that_was_made_anew_must_be_opened_anew_or_is_seen(tmp_path: Path) -> None:
-    index(tmp_path, {1: [document(10, "alpha")]}).close()
-    reader = LexicalReader(str(tmp_path))
-    index(tmp_path, {1: [document(11, "alpha")]})
-    assert reader.refresh() is True
-    assert ask(reader, "alpha") == [11]
-
-
-def test_an_index_that_vanished_is_damage_on_refresh(tmp_path: Path) -> None:
-    index(tmp_path, {1: [document(10, "alpha")]})
-    reader = LexicalReader(str(tmp_path))
-    for path in tmp_path.iterdir():
-        path.unlink()
-    with pytest.raises(LexicalDamaged):
-        reader.refresh()
-    assert ask(reader, "alpha") == [10]
 
 
 def test_holding_tells_which_hits_have_enough_of_a_text(

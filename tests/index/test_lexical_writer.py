@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from foveal.daemon.index.lexical_files import LexicalDamaged, LexicalUnwritable
 from foveal.daemon.index.lexical_indexer import LexicalDocument, LexicalWriter
 from foveal.daemon.index.lexical_reader import LexicalReader
 
@@ -33,41 +32,6 @@ def test_a_file_with_a_chunk_that_cannot_be_indexed_stays_as_it_was(tmp_path: Pa
         writer.replace(1, [document(11, "alpha"), document(-1, "alpha")])
     writer.commit()
     assert found(tmp_path, "alpha") == [10]
-
-
-def test_there_must_be_an_index_to_open(tmp_path: Path) -> None:
-    with pytest.raises(LexicalDamaged):
-        LexicalWriter(str(tmp_path / "missing"))
-    with pytest.raises(LexicalDamaged):
-        LexicalWriter(str(tmp_path))
-
-
-def test_a_damaged_index_is_not_written_to(tmp_path: Path) -> None:
-    writer = LexicalWriter.create(str(tmp_path))
-    writer.replace(1, [document(10, "alpha")])
-    writer.commit()
-    writer.close()
-    (segment,) = tmp_path.glob("*.term")
-    data = bytearray(segment.read_bytes())
-    data[0] ^= 1
-    segment.unlink()  # the engine may still be reading it, and what is written is short for a moment
-    segment.write_bytes(data)
-    with pytest.raises(LexicalDamaged):
-        LexicalWriter(str(tmp_path))
-
-
-def test_a_folder_that_cannot_be_made_is_an_error_of_the_system(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(OSError):
-        LexicalWriter.create(str(tmp_path / "file" / "lexical"))
-
-
-def test_only_one_writer_at_a_time(tmp_path: Path) -> None:
-    first = LexicalWriter.create(str(tmp_path))
-    with pytest.raises(LexicalUnwritable):
-        LexicalWriter(str(tmp_path))
-    first.close()
-    LexicalWriter(str(tmp_path)).close()
 
 
 KILLED = """

@@ -9,10 +9,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from foveal.daemon.index.link_ahead import FILES_MAX, LinkAhead, LinkOpening, QueuedFile
+from foveal.daemon.index.link_ahead import LinkAhead, LinkOpening, QueuedFile
 from foveal.daemon.index.linking import AHEAD_FROM
 from foveal.daemon.index.side_process import STARTS_MAX, SideProcess
-from foveal.daemon.index.store import Reader
 
 from tests.ahead_cases import Started, content, index, opened, settle, write
 from tests.indexer_cases import GENEROUS_S, put
@@ -33,12 +32,6 @@ def ahead(base: Path) -> Iterator[LinkAhead]:
     opening = LinkOpening(str(base / "project"), str(base / "alone"), 100_000)
     with closing(LinkAhead(SideProcess, opening)) as one:
         yield one
-
-
-def queued(base: Path, *names: str) -> list[QueuedFile]:
-    with closing(Reader(str(base / "alone"))) as reader:
-        ids = reader.chunks.file_ids(names)
-    return [QueuedFile(ids[name], name, "python") for name in names]
 
 
 @pytest.mark.parametrize("dies", [False, True])
@@ -65,18 +58,6 @@ def test_a_change_while_files_are_linked_ahead_is_seen(tmp_path: Path) -> None:
         settle(indexer)
     index(root, tmp_path / "alone")
     assert content(tmp_path / "ahead") == content(tmp_path / "alone")
-
-
-def test_links_of_another_epoch_are_dropped(base: Path, ahead: LinkAhead) -> None:
-    first, second = queued(base, "pack/m0.py", "pack/m1.py")
-    ahead.ask(1, [first])
-    assert (len(ahead), ahead.room, first in ahead) == (1, FILES_MAX - 1, True)
-    assert list(ahead.take(2, GENEROUS_S)) == []
-    assert len(ahead) == 0, "it may be asked for again"
-    ahead.ask(2, [first, second])
-    found = [one for _ in range(2) for one in ahead.take(2, GENEROUS_S)]
-    assert [file for file, _ in found] == [first, second]
-    assert {link.target_path for _, linked in found for link in linked.links} >= {"pack/m1.py", "pack/m8.py"}
 
 
 def test_files_that_can_not_be_linked_ahead_are_left_to_the_indexer(base: Path, ahead: LinkAhead) -> None:

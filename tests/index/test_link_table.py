@@ -11,6 +11,8 @@ from foveal.daemon.index.store import FileContent, Reader, Store
 from foveal.daemon.languages.shared.records import NOTHING, Symbol
 from foveal.daemon.project.tree import FileRecord
 
+from tests.search_cases import facts_of
+
 STAMP = Stamp(10, 1_700_000_000_000_000_000, 1_700_000_000_000_000_001, 42)
 
 
@@ -18,7 +20,7 @@ def define(store: Store, path: str, *symbols: Symbol) -> dict[str, int]:
     """Write a file with definitions; returns their ids."""
     record = FileRecord(path, STAMP, b"d" * 16, "python", symbols=len(symbols))
     with store.transaction():
-        store.put_contents([FileContent(record, symbols, (), references=NOTHING)])
+        store.put_contents([FileContent(record, symbols, (), facts=facts_of("python", symbols, NOTHING))])
     return store.links.definition_ids(file_id(store, path))
 
 

@@ -168,14 +168,11 @@ def test_an_unknown_name_is_not_taken_as_another_while_many_files_are_unread(ben
     assert hits(bench, "definition", "settle_bil")
 
 
-ROOMS = ("core", "graph", "index", "languages", "linking", "project", "search")
+ROOMS = ("core", "index", "project")
 NAMES: tuple[tuple[Relation, str], ...] = (
-    ("callers", "document_terms"),
     ("callers", "Store.transaction"),
     ("references", "SizedCache"),
-    ("references", "monotonic"),
     ("subclasses", "WorkAhead"),
-    ("definition", "link_file"),
 )
 
 

@@ -14,11 +14,11 @@ from foveal.daemon.index.lexical_files import FOLDER
 from foveal.daemon.index.lexical_reader import LexicalReader
 from foveal.daemon.index.messages import ProjectProgress
 from foveal.daemon.index.reading import FileToRead
-from foveal.daemon.index.reading_queue import AHEAD_FROM, FILES_MAX, ReadAhead
-from foveal.daemon.index.side_process import STARTS_MAX, Opening, SideProcess
+from foveal.daemon.index.reading_queue import AHEAD_FROM, ReadAhead
+from foveal.daemon.index.side_process import STARTS_MAX, SideProcess
 
 from tests.ahead_cases import Started, content, index, opened, settle, write
-from tests.indexer_cases import GENEROUS_S, put
+from tests.indexer_cases import put
 
 COUNT = AHEAD_FROM + 40
 
@@ -82,39 +82,3 @@ def test_a_file_that_changed_while_it_was_away_is_read_again(root: Path, tmp_pat
         settle(indexer)
     index(root, tmp_path / "alone")
     assert content(tmp_path / "ahead") == content(tmp_path / "alone")
-
-
-def test_files_read_ahead_come_in_order_with_their_stamps(ahead: ReadAhead, root: Path) -> None:
-    names = [f"pack/m{n}.py" for n in range(3)]
-    ask(ahead, root, *names)
-    assert (ahead.room, names[1] in ahead) == (FILES_MAX - 3, True)
-    found = [one for _ in names for one in ahead.take(1, GENEROUS_S)]
-    assert [read.look.path for read, _ in found] == names
-    assert [stamp for _, stamp in found] == [stamp_of(os.stat(root / name)) for name in names]
-    assert all(read.contents is not None for read, _ in found)
-    assert (ahead.room, list(ahead.take(1, 0.0))) == (FILES_MAX, [])
-
-
-def test_the_file_that_was_being_read_is_the_culprit(ahead: ReadAhead, root: Path) -> None:
-    os.mkfifo(root / "pipe.py")  # has no stamp of its own, and is none that is read
-    ask(ahead, root, "pipe.py", "pack/m0.py")
-    (read, _), *_ = ahead.take(1, GENEROUS_S)
-    assert (read.look.skipped, read.contents) == ("unreadable", None)
-    assert "not a regular file" in read.problem
-    process = ahead._process
-    assert process is not None
-    list(ahead.take(1, GENEROUS_S))
-    os.kill(process.pid, signal.SIGKILL)
-    ask(ahead, root, "pack/m1.py", "pack/m2.py")
-    assert list(ahead.take(2, GENEROUS_S)) == []
-    assert (ahead.culprit, "pack/m2.py" in ahead, ahead.room) == ("pack/m1.py", False, FILES_MAX)
-
-
-def test_without_room_for_a_process_nothing_is_away(root: Path) -> None:
-    def refuse(opening: Opening) -> SideProcess:
-        raise OSError(11, "Resource temporarily unavailable")
-
-    ahead = ReadAhead(refuse, str(root), 1_000)
-    for _ in range(STARTS_MAX + 1):
-        ask(ahead, root, "pack/m0.py")
-    assert (list(ahead.take(1, 0.0)), "pack/m0.py" in ahead, ahead.room) == ([], False, 0)

@@ -65,14 +65,3 @@ def test_a_file_that_grows_above_the_limit_while_it_is_read(bench: Bench) -> Non
     assert bench.sync().complete
     assert (skipped(bench, "a.py"), symbols(bench, "a.py")) == ("", ["f"])
     check_true(bench)
-
-
-def test_a_text_that_becomes_binary_and_text_again(bench: Bench) -> None:
-    put(bench.root, {"a.py": "def f(): ...\n"})
-    bench.open()
-    bench.settle()
-    for content, expected in ((b"\0", ("binary", [])), (b"def f(): ...\n", ("", ["f"]))):
-        (bench.root / "a.py").write_bytes(content)
-        assert bench.sync().complete
-        assert (skipped(bench, "a.py"), symbols(bench, "a.py")) == expected
-        check_true(bench)

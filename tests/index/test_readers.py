@@ -8,16 +8,14 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-import psutil
 import pytest
 from foveal.daemon.core.system import stamp_of
 from foveal.daemon.index import reading_queue
 from foveal.daemon.index.reading import FileToRead
 from foveal.daemon.index.reading_queue import FILES_MAX, READERS_MAX, Readers, count_for
-from foveal.daemon.index.side_process import Opening, SideProcess
 
-from tests.ahead_cases import Started, content, index, opened, settle, write
-from tests.indexer_cases import GENEROUS_S, put
+from tests.ahead_cases import Started, content, index, write
+from tests.indexer_cases import GENEROUS_S
 
 PROCESSES = 3
 
@@ -79,18 +77,6 @@ def test_the_index_is_the_same_with_many_processes(
     assert content(tmp_path / "ahead") == content(tmp_path / "alone")
 
 
-def test_readers_end_when_all_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing comes after reading where files have no definitions to link."""
-    monkeypatch.setattr(reading_queue, "available_cores", lambda: 8)
-    root = tmp_path.resolve() / "p"
-    put(root, {f"f{number}.txt": f"plain words {number}\n" for number in range(400)})
-    started = Started()
-    with opened(root, tmp_path / "index", started) as (indexer, _):
-        settle(indexer)
-        assert started.made
-        assert [pid for _, one in started.made if psutil.pid_exists(pid := one.pid)] == []
-
-
 def test_no_more_processes_than_cores_and_files_are_worth(monkeypatch: pytest.MonkeyPatch) -> None:
     for cores, files, expected in (
         (1, 100_000, 1),
@@ -102,13 +88,3 @@ def test_no_more_processes_than_cores_and_files_are_worth(monkeypatch: pytest.Mo
     ):
         monkeypatch.setattr(reading_queue, "available_cores", lambda cores=cores: cores)
         assert count_for(files) == expected, (cores, files)
-
-
-def test_a_reader_that_can_not_start_takes_no_files(root: Path) -> None:
-    def refuse(opening: Opening) -> SideProcess:
-        raise OSError(11, "Resource temporarily unavailable")
-
-    readers = Readers(refuse, str(root), 1_000, PROCESSES)
-    for _ in range(10):
-        ask(readers, root, 3)
-    assert (readers.away, readers.room, list(readers.take(1, 0.0))) == (0, 0, [])

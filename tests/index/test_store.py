@@ -11,12 +11,13 @@ from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.index.import_table import ImportRow
 from foveal.daemon.index.store import SCHEMA_VERSION, FileContent, Reader, Store
 from foveal.daemon.languages.shared.parse import parse_source
-from foveal.daemon.languages.shared.records import Import, Symbol
+from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.project.tree import FileRecord
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.properties import examples
+from tests.search_cases import facts_of
 
 STAMP = Stamp(10, 1_700_000_000_000_000_000, 1_700_000_000_000_000_001, 42)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -25,10 +26,6 @@ NUMBER = st.integers(0, 2**31)
 
 def symbol(name: str, line: int = 1, *, kind: str = "function", depth: int = 0) -> Symbol:
     return Symbol(name, kind, line, line + 1, f"def {name}()", f"About {name}.", depth)
-
-
-def row(module: str, target: str = "", *keys: str, missing: bool = False, line: int = 1) -> ImportRow:
-    return ImportRow(Import(module, "", line), target, missing, keys)
 
 
 def content(path: str, symbols: Sequence[Symbol] = (), imports: Sequence[ImportRow] = ()) -> FileContent:
@@ -104,19 +101,7 @@ def test_a_snapshot_sees_one_state_despite_writes(store: Store, reader: Reader) 
         assert reader.symbols("a.py") == (symbol("g"),)
 
 
-def test_a_snapshot_ends_with_the_error_in_it(reader: Reader) -> None:
-    for _ in range(2):
-        with pytest.raises(ZeroDivisionError), reader.snapshot():
-            raise ZeroDivisionError
-
-
 # Imports
-
-
-def test_importers_are_named_once_with_their_first_line(store: Store, reader: Reader) -> None:
-    put(store, content("b.py", (), [row("t", "t.py", line=5), row("t", "t.py", line=3)]))
-    put(store, content("a.py", (), [row("t", "t.py", line=9)]), content("c.py", (), [row("t", "u.py")]))
-    assert reader.importers("t.py") == (("a.py", 9), ("b.py", 3))
 
 
 # Interfaces
@@ -128,7 +113,16 @@ def test_interface_changes_are_reported(store: Store) -> None:
         record = FileRecord(path, STAMP, b"d" * 16, language)
         references = parsed.references if language else None
         with store.transaction():
-            changes = store.put_contents([FileContent(record, parsed.symbols, (), references=references)])
+            changes = store.put_contents(
+                [
+                    FileContent(
+                        record,
+                        parsed.symbols,
+                        (),
+                        facts=facts_of(record.language, parsed.symbols, references),
+                    )
+                ]
+            )
         return [(one.path, set(one.change.names), one.change.shape, one.other_file) for one in changes]
 
     assert showing("a.py", "def f(): ...\n") == [("a.py", {"f"}, True, True)]
@@ -182,8 +176,3 @@ def test_an_index_of_another_version_gives_way_to_a_new_one(tmp_path: Path, vers
     assert store.generation > 1_000_000, "generations of the former index are not used again"
     store.close()
     assert not list(tmp_path.glob("*damaged*"))
-
-
-def test_there_is_no_reader_before_there_is_an_index(tmp_path: Path) -> None:
-    with pytest.raises(DatabaseError):
-        Reader(str(tmp_path))

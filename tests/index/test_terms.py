@@ -96,24 +96,10 @@ def test_terms_are_short_and_hold_no_white_space(text: str) -> None:
         assert term.encode()
 
 
-@given(st.text(), st.text())
-def test_separate_texts_give_the_terms_of_each(first: str, second: str) -> None:
-    assert document_terms(f"{first} | {second}") == document_terms(first) + document_terms(second)
-
-
 def test_hashes_are_kept_whole_and_longer_data_is_not_kept() -> None:
     digest = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
     check(digest, digest)
     check(digest * 2, "")
-
-
-@pytest.mark.parametrize(
-    "piece", ["a", "aB", "a1", "a_", "a-", "A", "_", "用", "é", "\ufdfa", "a\u0301\u0323", "🎉", "\ud800"]
-)
-def test_a_line_of_one_word_gives_no_more_than_its_beginning(piece: str) -> None:
-    text = (piece * 1_000_000)[:1_000_000]
-    # A compatibility character may stand for up to 18 others.
-    assert len(document_terms(text)) <= 18 * MAX_WORD
 
 
 def test_the_cache_of_words_is_bounded() -> None:

@@ -8,14 +8,11 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import shutil
 import signal
 import socket
 import stat
 import sys
-import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -23,7 +20,7 @@ from typing import Any
 
 import pytest
 from foveal.ipc import paths
-from foveal.ipc.client import KEPT_EVENTS, Client, _open_lock, daemon_environment, ensure_daemon
+from foveal.ipc.client import KEPT_EVENTS, Client, _open_lock, ensure_daemon
 from foveal.ipc.errors import DaemonUnavailable, RpcError
 from foveal.ipc.listener import bind
 from foveal.ipc.paths import (
@@ -36,19 +33,9 @@ from foveal.ipc.paths import (
 from foveal.ipc.protocol import (
     Decoder,
     ProtocolError,
-    encode_error,
     encode_notification,
     encode_response,
 )
-
-
-@pytest.fixture
-def folder() -> Iterator[str]:
-    """Make a private folder with a path short enough for sockets."""
-    path = os.path.realpath(tempfile.mkdtemp(prefix="fv-", dir="/tmp"))
-    yield path
-    shutil.rmtree(path)
-
 
 Script = Callable[[socket.socket, Decoder], object]
 
@@ -84,44 +71,6 @@ def receive(connection: socket.socket, decoder: Decoder) -> Any:
             return None
         decoder.feed(data)
     return message
-
-
-def test_call_notify_and_errors(folder: str) -> None:
-    seen: list[Any] = []
-
-    def script(connection: socket.socket, decoder: Decoder) -> None:
-        seen.append(first := receive(connection, decoder))
-        connection.sendall(encode_response(first.msgid, {"pid": 7}))
-        seen.append(second := receive(connection, decoder))
-        connection.sendall(
-            encode_error(second.msgid, RpcError("not_found", "no such scope", {"field": "scope_id"}))
-        )
-        seen.append(receive(connection, decoder))
-
-    with Served(folder, script) as client, client:
-        assert client.call("Ping", {"protocol": 1}, timeout=20) == {"pid": 7}
-        with pytest.raises(RpcError, match="no such scope") as caught:
-            client.call("GetScope", timeout=20)
-        assert (caught.value.code, caught.value.data) == ("not_found", {"field": "scope_id"})
-    assert [message.method for message in seen[:2]] == ["Ping", "GetScope"]
-    assert seen[2:] == [None]
-
-
-def test_a_timeout_leaves_the_connection_usable(folder: str) -> None:
-    timed_out = threading.Event()
-
-    def script(connection: socket.socket, decoder: Decoder) -> None:
-        late = receive(connection, decoder)
-        timed_out.wait(20)
-        request = receive(connection, decoder)
-        connection.sendall(encode_response(late.msgid, "late") + encode_response(request.msgid, "ok"))
-
-    with Served(folder, script) as client, client:
-        with pytest.raises(RpcError, match=r"Slow within 0\.01 s") as caught:
-            client.call("Slow", timeout=0.01)
-        assert caught.value.code == "timeout"
-        timed_out.set()
-        assert client.call("Next", timeout=20) == "ok"
 
 
 def test_a_request_that_could_not_be_sent_whole_closes_the_connection(folder: str) -> None:
@@ -169,14 +118,6 @@ def test_events_before_during_and_after_a_call(folder: str) -> None:
         lost, *events = client.events(timeout=20)
         assert lost == {"topic": "lost", "data": {"count": 25}}
         assert [event["topic"] for event in events] == [*(str(n) for n in range(25, count)), "end"]
-
-
-def test_waiting_for_an_event_can_time_out(folder: str) -> None:
-    done = threading.Event()
-    with Served(folder, lambda connection, decoder: done.wait(20)) as client, client:
-        with pytest.raises(TimeoutError):
-            next(client.events(timeout=0.01))
-        done.set()
 
 
 def test_connecting_waits_for_a_full_queue_at_most_until_the_timeout(folder: str) -> None:
@@ -323,24 +264,6 @@ def test_the_lock_is_free_again_after_a_failure(environ: dict[str, str], folder:
     assert os.path.exists(start_lock_file(f"{folder}/state"))
 
 
-SLEEPER = """
-import os, signal
-with open(os.environ["FOVEAL_STATE_DIR"] + "/starts", "a") as starts:
-    starts.write(f"{os.getpid()}\\n")
-signal.pause()
-"""
-
-
-def test_a_daemon_that_never_answers_is_waited_for_until_the_timeout(
-    environ: dict[str, str], folder: str
-) -> None:
-    before = time.monotonic()
-    with pytest.raises(DaemonUnavailable, match=r"doesn't answer yet.*foveal\.log"):
-        start(environ, SLEEPER, timeout=0.3)
-    assert time.monotonic() - before >= 0.3
-    until_started(folder)
-
-
 def test_without_time_to_wait_a_daemon_is_only_started(environ: dict[str, str], folder: str) -> None:
     with pytest.raises(DaemonUnavailable, match="try again"):
         start(environ, timeout=0)
@@ -394,19 +317,6 @@ def test_an_unsafe_state_folder_is_not_used(environ: dict[str, str], folder: str
     os.chmod(f"{folder}/state", 0o755)
     with pytest.raises(PathError, match="chmod 700"):
         start(environ)
-
-
-def test_the_environment_for_a_daemon() -> None:
-    kept = {"PATH": "/bin", "HOME": "/h", "XDG_RUNTIME_DIR": "/r", "LANG": "C", "GITHUB_TOKEN": "t"}
-    dropped = {
-        "PWD": "/p",
-        "OLDPWD": "/p",
-        "GIT_DIR": "g",
-        "GIT_INDEX_FILE": "i",
-        "VIRTUAL_ENV": "v",
-        "INIT_CWD": "/p",
-    }
-    assert daemon_environment({**kept, **dropped, "npm_config_x": "1", "DIRENV_DIR": "d"}) == kept
 
 
 def test_a_daemon_whose_socket_is_gone_is_known_by_its_lock(environ: dict[str, str], folder: str) -> None:

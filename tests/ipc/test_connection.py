@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Self
@@ -20,14 +18,6 @@ from foveal.ipc.protocol import Decoder, Message, Notification, Response, encode
 from foveal.ipc.server import ACCEPTED_AT_ONCE, Server
 
 from tests.both_loops import on_both_loops
-
-
-@pytest.fixture
-def path() -> Iterator[str]:
-    """Choose a socket's path in a private folder."""
-    folder = tempfile.mkdtemp(prefix="fv-", dir="/tmp")
-    yield f"{folder}/foveal.sock"
-    shutil.rmtree(folder)
 
 
 class Methods:
@@ -202,21 +192,6 @@ async def test_a_slow_subscriber_loses_its_oldest_events_and_is_told_how_many(pa
             assert await raw.topics("end") == []
             assert server.statistics().events_lost == lost
             assert server.statistics().events_sent == 402 - lost
-
-
-@on_both_loops
-async def test_a_lost_connection_is_announced_and_takes_no_more_events(path: str) -> None:
-    async with serving(path) as (server, methods):
-        lost: list[Connection] = []
-        with Raw(path) as raw:
-            await subscribe(raw)
-            (connection,) = methods.connections
-            connection.when_lost(lost.append)
-        await eventually(lambda: lost == [connection])
-        connection.publish({"topic": "late", "data": {}})
-        connection.when_lost(lost.append)
-        assert lost == [connection, connection]
-        assert server.statistics().events_sent == 0
 
 
 def half_of(size: int) -> bytes:

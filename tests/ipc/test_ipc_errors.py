@@ -34,10 +34,6 @@ def test_a_damaged_map_is_still_an_error(damaged: dict[Any, Any]) -> None:
     assert error.data is None
 
 
-def test_an_unknown_code_is_kept() -> None:
-    assert RpcError.from_map({"code": "quota", "message": "m"}).code == "quota"
-
-
 def test_the_codes_are_those_of_the_contract() -> None:
     contract = (
         "unknown_method invalid_params not_found permission_denied project_unavailable too_large timeout "

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -14,12 +13,6 @@ from foveal.ipc.connection import Connection
 from foveal.ipc.errors import DaemonUnavailable, RpcError
 from foveal.ipc.listener import bind
 from foveal.ipc.server import Server
-
-
-@pytest.fixture
-def path() -> Iterator[str]:
-    with TemporaryDirectory(prefix="fv-", dir="/tmp") as folder:
-        yield f"{folder}/foveal.sock"
 
 
 class Daemon:
@@ -107,16 +100,6 @@ async def test_a_loss_ends_what_was_in_flight_and_nothing_is_repeated(path: str)
             {"n": n} for n in range(20)
         ]
         assert (server.statistics().accepted, daemon.waiting) == (2, 1)
-
-
-async def test_one_that_gives_up_while_it_connects_doesnt_end_it_for_the_others(path: str) -> None:
-    async with serving(path) as (server, _), linked(path) as link:
-        first, second = (asyncio.ensure_future(link.call("Echo", {"n": n})) for n in range(2))
-        await asyncio.sleep(0)  # both wait for the connection now
-        first.cancel()
-        assert await second == {"n": 1}
-        assert first.cancelled()
-        assert server.statistics().accepted == 1
 
 
 async def test_closing_while_it_connects_ends_that_too(path: str) -> None:

@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import os
 import resource
-import shutil
 import socket
 import stat
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from foveal.ipc.listener import SocketInUse, bind, raise_file_limit, remove_socket
 from foveal.ipc.paths import PathError, check_socket
-
-
-@pytest.fixture
-def folder() -> Iterator[str]:
-    """Make a private folder with a path short enough for sockets."""
-    path = tempfile.mkdtemp(prefix="fv-", dir="/tmp")
-    yield path
-    shutil.rmtree(path)
 
 
 def test_folder_and_socket_are_private_from_birth(folder: str) -> None:

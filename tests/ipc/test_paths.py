@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import stat
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import platformdirs
@@ -36,14 +33,6 @@ from foveal.ipc.paths import (
     state_folder,
     write_daemon_info,
 )
-
-
-@pytest.fixture
-def folder() -> Iterator[str]:
-    """Make a private folder with a path short enough for sockets."""
-    path = os.path.realpath(tempfile.mkdtemp(prefix="fv-", dir="/tmp"))
-    yield path
-    shutil.rmtree(path)
 
 
 @pytest.fixture

@@ -195,30 +195,7 @@ def test_wrong_shapes_end_the_stream() -> None:
     check_fatal(b"\xda", None)  # a string's head can't begin a frame
 
 
-def test_messages_before_the_garbage_are_delivered_and_after_it_the_decoder_is_dead() -> None:
-    decoder = Decoder()
-    decoder.feed(encode_request(1, "Ping") + b"\xc1" + encode_request(2, "Ping"))
-    assert decoder.next_message() == Request(1, "Ping", {})
-    for _ in range(2):
-        with pytest.raises(ProtocolError):
-            decoder.next_message()
-    decoder.feed(encode_request(3, "Ping"))
-    with pytest.raises(ProtocolError):
-        decoder.next_message()
-
-
 HEAD = b"\x94\x00\xcd\x01\x02\xa1m\x91"
-
-
-@pytest.mark.parametrize("cut", [0, 1, 7, 20])
-def test_a_length_that_overflows_is_too_large_however_it_comes(cut: int) -> None:
-    data = b"\x94\x00\x01\xa4Ping\x91\xc9\xff\xff\xff\xff" + bytes(64)
-    decoder = Decoder()
-    with pytest.raises(ProtocolError) as raised:  # noqa: PT012 - it may come with either piece
-        for piece in (data[:cut], data[cut:]):
-            decoder.feed(piece)
-            assert decoder.next_message() is None
-    assert (raised.value.code, raised.value.msgid) == ("too_large", 1)
 
 
 def test_the_bytes_of_that_length_inside_of_a_text_are_only_bytes() -> None:
@@ -226,19 +203,6 @@ def test_the_bytes_of_that_length_inside_of_a_text_are_only_bytes() -> None:
     decoder = Decoder()
     decoder.feed(encode_request(1, "Ping", {"x": blob}) * 2)
     assert [decoder.next_message(), decoder.next_message()] == [Request(1, "Ping", {"x": blob})] * 2
-
-
-def test_claims_that_only_together_are_too_large_are_refused() -> None:
-    half = struct.pack(">I", 9_000_000)
-    decoder = Decoder()
-    decoder.feed(HEAD + b"\x92\xdb" + half)
-    assert decoder.next_message() is None
-    decoder.feed(b"x" * 9_000_000)
-    assert decoder.next_message() is None
-    decoder.feed(b"\xdb" + half)
-    with pytest.raises(ProtocolError) as caught:
-        decoder.next_message()
-    assert caught.value.code == "too_large"
 
 
 def test_many_small_items_are_too_large_as_soon_as_they_are_announced() -> None:
@@ -262,16 +226,6 @@ def test_the_limit_is_exact() -> None:
     assert caught.value.code == "too_large"
 
 
-def test_lone_surrogates_never_fail() -> None:
-    assert decode(encode_request(1, "m", {"p": "a\ud800b", "k\udfff": "é"})) == [
-        Request(1, "m", {"p": "a?b", "k?": "é"})
-    ]
-    assert decode(encode_notification("m\ud800", {})) == [Notification("m?", {})]
-    assert decode(encode_error(1, RpcError("internal", "\udcff"))) == [
-        Response(1, {"code": "internal", "message": "?"}, None)
-    ]
-
-
 def test_text_that_is_not_utf8_is_read_with_replacement_characters() -> None:
     check(b"\x94\x00\x01\xa1m\x91\x81\xa1p\xa2\xffa", Request(1, "m", {"p": "\ufffda"}))
 
@@ -284,25 +238,6 @@ def test_numbers_beyond_the_wire() -> None:
     assert math.isnan(response.result[4])
     assert response.result[5] == math.inf
     assert math.copysign(1, response.result[6]) == -1
-
-
-def check_unpackable(value: Any) -> None:
-    with pytest.raises(RpcError) as caught:
-        encode_response(1, value)
-    assert caught.value.code == "internal"
-    with pytest.raises(RpcError) as caught:
-        encode_request(1, "m", {"a": value})
-    assert caught.value.code == "invalid_params"
-
-
-def test_what_has_no_form_on_the_wire_is_an_error() -> None:
-    deep: list[Any] = []
-    for _ in range(3000):
-        deep = [deep]
-    loop: list[Any] = []
-    loop.append(loop)
-    for value in (object(), {1, 2}, deep, loop, {"a": object}):
-        check_unpackable(value)
 
 
 def test_an_error_always_arrives() -> None:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import shutil
 import socket
 import struct
 import subprocess
 import sys
-import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -20,18 +18,10 @@ from foveal.ipc.aclient import AsyncClient
 from foveal.ipc.connection import Connection
 from foveal.ipc.errors import RpcError
 from foveal.ipc.listener import bind, remove_socket
-from foveal.ipc.protocol import Decoder, Message, Response, encode_notification, encode_request
+from foveal.ipc.protocol import Decoder, Message, Response, encode_request
 from foveal.ipc.server import Server
 
 from tests.both_loops import on_both_loops
-
-
-@pytest.fixture
-def path() -> Iterator[str]:
-    """Choose a socket's path in a private folder."""
-    folder = tempfile.mkdtemp(prefix="fv-", dir="/tmp")
-    yield f"{folder}/foveal.sock"
-    shutil.rmtree(folder)
 
 
 class Methods:
@@ -195,25 +185,6 @@ async def test_results_that_cannot_be_sent(path: str) -> None:
         assert len(await client.call("Large", {"size": 15 * 2**20})) == 15 * 2**20
 
 
-@on_both_loops
-async def test_notifications_are_dispatched_without_reply(path: str) -> None:
-    async with serving(path) as (server, methods), raw(path) as (reader, writer):
-        writer.write(
-            encode_notification("Note", {"n": 1}) + encode_notification("Fail", {"error": "unforeseen"})
-        )
-        writer.write(encode_notification("Nonsense") + encode_notification("FailLater", {"error": "known"}))
-        writer.write(encode_request(7, "Echo", {}))
-        decoder = Decoder()
-        decoder.feed(await reader.read(65536))
-        assert decoder.next_message() == Response(7, None, {})
-        assert methods.notified == [{"n": 1}]
-        assert methods.logged == [("ZeroDivisionError", "Fail")]
-        await eventually(lambda: server.statistics().errors == 3)
-        assert server.statistics().notifications == 4
-        writer.write_eof()
-        assert await reader.read() == b""
-
-
 async def check_refused(path: str, sent: bytes, expected: list[tuple[int, str]]) -> None:
     """Send bytes that end a connection; another one is open all the time and goes on."""
     async with serving(path) as (server, _), await AsyncClient.connect(path) as other:
@@ -360,17 +331,6 @@ async def test_shutdown_cancels_what_runs_past_the_deadline_and_says_so(path: st
             assert isinstance(error, RpcError)
             assert error.code == "busy"
         assert methods.cancelled == 20
-
-
-@on_both_loops
-async def test_an_error_in_the_callers_block_is_not_hidden(path: str) -> None:
-    with pytest.raises(ZeroDivisionError):  # noqa: PT012 - the block is what is tested
-        async with serving(path) as (_, methods), await AsyncClient.connect(path) as client:
-            running = asyncio.create_task(client.call("Wait"))
-            await methods.until(lambda: methods.started == 1)
-            raise ZeroDivisionError
-    with pytest.raises((RpcError, ConnectionError)):
-        await running
 
 
 @on_both_loops

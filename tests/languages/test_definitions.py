@@ -7,38 +7,22 @@ from tests.parse_cases import check, heads
 
 def test_commonjs_and_prototype_definitions() -> None:
     source = """\
-exports.a = function () {};
-module.exports.b = () => 1;
-exports.limit = 5;
+exports.a = function () {};  #= 0 function a
+module.exports.b = () => 1;  #= 0 function b
+exports.limit = 5;  #= 0 constant limit
 exports.again = limit;
 exports.passed = require('passed');
-module.exports = function create() {};
-Foo.prototype.bar = function () {};
-app.use = function use(fn) {
+module.exports = function create() {};  #= 0 function create
+Foo.prototype.bar = function () {};  #= 1 method Foo.bar
+app.use = function use(fn) {  #= 1 method app.use to 11
   el.onclick = function () {};
-  this.go = function () {};
+  this.go = function () {};  #= 2 function app.use.go
 };
-var wrapped = (function inner() {
-  function deep() {}
+var wrapped = (function inner() {  #= 0 function wrapped to 14
+  function deep() {}  #= 1 function wrapped.deep
 });
-const View = () => <div onClick={() => 1}>a</div>;
-export default { name: 1 };
+const View = () => <div onClick={() => 1}>a</div>;  #= 0 function View
+export default { name: 1 };  #= 0 constant default
 """
-    check(
-        source,
-        "javascript",
-        """
-        0 function a 1-1
-        0 function b 2-2
-        0 constant limit 3-3
-        0 function create 6-6
-        1 method Foo.bar 7-7
-        1 method app.use 8-11
-        2 function app.use.go 10-10
-        0 function wrapped 12-14
-        1 function wrapped.deep 13-13
-        0 function View 15-15
-        0 constant default 16-16
-        """,
-    )
+    check(source, "javascript")
     assert heads(source, "javascript")["app.use"] == "app.use = function use(fn)"

@@ -11,64 +11,45 @@ from foveal.daemon.languages.shared.records import Import
 from tests.parse_cases import check, docs, heads, imports
 
 CART = '''\
-defmodule Shop.Cart do
+defmodule Shop.Cart do  #= 0 module Shop.Cart to 30
   @moduledoc """
   Carts of customers. And more.
   """
   use GenServer
-  @limit 10
+  @limit 10  #= 1 constant Shop.Cart.limit
   @typedoc "What a cart is."
-  @type t :: %__MODULE__{items: list}
-  @callback price(Item.t()) :: integer
+  @type t :: %__MODULE__{items: list}  #= 1 type Shop.Cart.t
+  @callback price(Item.t()) :: integer  #= 1 prototype Shop.Cart.price
 
   @doc "Adds an item. Twice."
   @spec add(t, Item.t()) :: t
-  def add(cart, item) when is_map(item) do
+  def add(cart, item) when is_map(item) do  #= 1 function Shop.Cart.add to 15
     put(cart, item)
   end
 
   # Puts it in.
-  defp put(cart, item), do: [item | cart]
+  defp put(cart, item), do: [item | cart]  #= 1 function Shop.Cart.put
 
-  def put(cart), do: cart
-  defmacro debug(x) do
+  def put(cart), do: cart  #= 1 function Shop.Cart.put~2
+  defmacro debug(x) do  #= 1 macro Shop.Cart.debug to 23
     x
   end
-  def none, do: :ok
-  defdelegate size(cart), to: Shop.Sizes
+  def none, do: :ok  #= 1 function Shop.Cart.none
+  defdelegate size(cart), to: Shop.Sizes  #= 1 function Shop.Cart.size
 
-  defimpl String.Chars, for: Shop.Cart do
-    def to_string(_), do: "cart"
+  defimpl String.Chars, for: Shop.Cart do  #= 1 module Shop.Cart.String.Chars to 29
+    def to_string(_), do: "cart"  #= 2 function Shop.Cart.String.Chars.to_string
   end
 end
 
-defprotocol Shop.Named do
-  def name(x)
+defprotocol Shop.Named do  #= 0 protocol Shop.Named to 34
+  def name(x)  #= 1 method Shop.Named.name
 end
 '''
 
 
 def test_definitions() -> None:
-    check(
-        CART,
-        "elixir",
-        """
-        0 module Shop.Cart 1-30
-        1 constant Shop.Cart.limit 6-6
-        1 type Shop.Cart.t 8-8
-        1 prototype Shop.Cart.price 9-9
-        1 function Shop.Cart.add 13-15
-        1 function Shop.Cart.put 18-18
-        1 function Shop.Cart.put~2 20-20
-        1 macro Shop.Cart.debug 21-23
-        1 function Shop.Cart.none 24-24
-        1 function Shop.Cart.size 25-25
-        1 module Shop.Cart.String.Chars 27-29
-        2 function Shop.Cart.String.Chars.to_string 28-28
-        0 protocol Shop.Named 32-34
-        1 method Shop.Named.name 33-33
-        """,
-    )
+    check(CART, "elixir")
 
 
 def test_heads_and_documentation() -> None:
@@ -83,7 +64,7 @@ def test_heads_and_documentation() -> None:
 
 
 def test_tests_are_functions() -> None:
-    check('test "adds an item" do\n  assert add()\nend\n', "elixir", "0 function adds an item 1-3")
+    check('test "adds an item" do  #= 0 function adds an item to 3\n  assert add()\nend\n', "elixir")
 
 
 def test_imports() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from foveal.daemon.languages.shared.parse import parse_source
 
-from tests.parse_cases import check, heads
+from tests.parse_cases import check, heads, plain
 
 
 def test_markdown_sections() -> None:
@@ -13,9 +13,9 @@ def test_markdown_sections() -> None:
 title: x
 # no: heading
 ---
-# Guide `foo` #
+# Guide `foo` #  #= 0 section Guide foo to 22
 
-Sub *title*
+Sub *title*  #= 1 section Guide foo/Sub title to 20
 -----------
 
 ```py
@@ -28,23 +28,12 @@ Sub *title*
 
     # Indented code
 
-#### [Deep](http://x)
-## Sub title
+#### [Deep](http://x)  #= 3 section Guide foo/Sub title/Deep
+## Sub title  #= 1 section Guide foo/Sub title~2 to 22
 text
-# Guide foo
-## Last
+# Guide foo  #= 0 section Guide foo~2 to 24
+## Last  #= 1 section Guide foo~2/Last
 """
-    check(
-        source,
-        "markdown",
-        """
-        0 section Guide foo 5-22
-        1 section Guide foo/Sub title 7-20
-        3 section Guide foo/Sub title/Deep 20-20
-        1 section Guide foo/Sub title~2 21-22
-        0 section Guide foo~2 23-24
-        1 section Guide foo~2/Last 24-24
-        """,
-    )
+    check(source, "markdown")
     assert heads(source, "markdown")["Guide foo"] == "# Guide `foo` #"
-    assert parse_source(source.encode(), "markdown").imports == ()
+    assert parse_source(plain(source), "markdown").imports == ()

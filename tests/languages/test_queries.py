@@ -4,72 +4,47 @@ from __future__ import annotations
 
 from foveal.daemon.languages.shared.parse import parse_source
 
-from tests.parse_cases import check, docs, heads
+from tests.parse_cases import check, docs, heads, plain
 
 RUST = """\
 //! The crate.
 
 /// Holds things. Many.
-#[derive(Debug)]
+#[derive(Debug)]  #= 0 struct Stack to 7
 // Kept small.
 #[repr(C)]
 pub struct Stack<T> { items: Vec<T> }
-pub(crate) struct Unit;
-enum Shade { Dark, Light(u8) }
-pub trait Shape: Sized {
-    const SIDES: usize;
-    type Item;
-    fn area(&self) -> f64;
-    fn name(&self) -> &str { "shape" }
+pub(crate) struct Unit;  #= 0 struct Unit
+enum Shade { Dark, Light(u8) }  #= 0 enum Shade
+pub trait Shape: Sized {  #= 0 trait Shape to 15
+    const SIDES: usize;  #= 1 constant Shape.SIDES
+    type Item;  #= 1 type Shape.Item
+    fn area(&self) -> f64;  #= 1 method Shape.area
+    fn name(&self) -> &str { "shape" }  #= 1 method Shape.name
 }
 impl<T> Stack<T>
 where
     T: Clone,
 {
-    pub const MAX: usize = 1;
+    pub const MAX: usize = 1;  #= 1 constant Stack.MAX
     /// Makes one.
-    #[inline]
-    pub async fn new() -> Self { fn inner() {} const LOCAL: u8 = 1; }
+    #[inline]  #= 1 method Stack.new to 23
+    pub async fn new() -> Self { fn inner() {} const LOCAL: u8 = 1; }  #= 2 function Stack.new.inner
 }
-impl<'a, T> std::fmt::Display for &'a mut shapes::Stack<T> { fn fmt(&self) {} }
-impl Shape for [u8] { fn area(&self) {} }
-mod tests { fn works() {} }
+impl<'a, T> std::fmt::Display for &'a mut shapes::Stack<T> { fn fmt(&self) {} }  #= 1 method Stack.fmt
+impl Shape for [u8] { fn area(&self) {} }  #= 1 method [u8].area
+mod tests { fn works() {} }  #= 0 module tests; 1 function tests.works
 mod elsewhere;
-pub const LIMIT: u32 = 3;
-static mut STATE: u8 = 1;
-type Alias<T> = Vec<T>;
-macro_rules! stack { () => {} }
-extern "C" { fn outside(a: i32); }
+pub const LIMIT: u32 = 3;  #= 0 constant LIMIT
+static mut STATE: u8 = 1;  #= 0 variable STATE
+type Alias<T> = Vec<T>;  #= 0 type Alias
+macro_rules! stack { () => {} }  #= 0 macro stack
+extern "C" { fn outside(a: i32); }  #= 0 function outside
 """
 
 
 def test_rust() -> None:
-    check(
-        RUST,
-        "rust",
-        """
-        0 struct Stack 4-7
-        0 struct Unit 8-8
-        0 enum Shade 9-9
-        0 trait Shape 10-15
-        1 constant Shape.SIDES 11-11
-        1 type Shape.Item 12-12
-        1 method Shape.area 13-13
-        1 method Shape.name 14-14
-        1 constant Stack.MAX 20-20
-        1 method Stack.new 22-23
-        2 function Stack.new.inner 23-23
-        1 method Stack.fmt 25-25
-        1 method [u8].area 26-26
-        0 module tests 27-27
-        1 function tests.works 27-27
-        0 constant LIMIT 29-29
-        0 variable STATE 30-30
-        0 type Alias 31-31
-        0 macro stack 32-32
-        0 function outside 33-33
-        """,
-    )
+    check(RUST, "rust")
     found = heads(RUST, "rust")
     assert found["Stack"] == "pub struct Stack<T>"
     assert found["Stack.new"] == "pub async fn new() -> Self"
@@ -81,46 +56,27 @@ def test_rust() -> None:
 JAVA = """\
 package org.example;
 /** Keeps {@code Items}. More. */
-@Deprecated
+@Deprecated  #= 0 class Store to 16
 public class Store<T> extends Base {
-  public static final int MAX = 1, MIN = 0;
+  public static final int MAX = 1, MIN = 0;  #= 1 constant Store.MAX; 1 constant Store.MIN
   private int size;
   /** Makes one. */
-  @Inject public Store(int size) {}
-  @Override
+  @Inject public Store(int size) {}  #= 1 method Store.Store
+  @Override  #= 1 method Store.put to 10
   public <R> void put(R item) throws Full { new Runnable() { public void run() {} }; }
-  abstract void drop();
-  enum Kind { A { void x() {} }, B }
+#= 2 method Store.put.run
+  abstract void drop();  #= 1 method Store.drop
+  enum Kind { A { void x() {} }, B }  #= 1 enum Store.Kind; 2 method Store.Kind.x
   interface Reader { int LIMIT = 1; void read(); }
-  record Point(int x) { Point { } }
-  @interface Marker { String value() default ""; }
+#= 1 interface Store.Reader; 2 constant Store.Reader.LIMIT; 2 method Store.Reader.read
+  record Point(int x) { Point { } }  #= 1 record Store.Point; 2 method Store.Point.Point
+  @interface Marker { String value() default ""; }  #= 1 interface Store.Marker; 2 method Store.Marker.value
 }
 """
 
 
 def test_java() -> None:
-    check(
-        JAVA,
-        "java",
-        """
-        0 class Store 3-16
-        1 constant Store.MAX 5-5
-        1 constant Store.MIN 5-5
-        1 method Store.Store 8-8
-        1 method Store.put 9-10
-        2 method Store.put.run 10-10
-        1 method Store.drop 11-11
-        1 enum Store.Kind 12-12
-        2 method Store.Kind.x 12-12
-        1 interface Store.Reader 13-13
-        2 constant Store.Reader.LIMIT 13-13
-        2 method Store.Reader.read 13-13
-        1 record Store.Point 14-14
-        2 method Store.Point.Point 14-14
-        1 interface Store.Marker 15-15
-        2 method Store.Marker.value 15-15
-        """,
-    )
+    check(JAVA, "java")
     assert heads(JAVA, "java")["Store.put"] == "public <R> void put(R item) throws Full"
     assert docs(JAVA, "java")["Store"] == "Keeps Items."
 
@@ -129,73 +85,46 @@ C = """\
 #ifndef STACK_H
 #define STACK_H
 /* The larger. */
-#define MAX(a, b) \\
+#define MAX(a, b) \\  #= 0 macro MAX to 5
     ((a) > (b) ? (a) : (b))
-#define LIMIT 3
+#define LIMIT 3  #= 0 macro LIMIT
 struct announced;
-struct point { int x; };
-typedef struct { int a; } nameless;
-typedef struct tag { int a; } alias;
-typedef struct Same { int a; } Same;
-typedef struct opaque opaque;
-typedef int (*callback)(int, void *);
-typedef unsigned long word, *words;
-enum color { RED };
+struct point { int x; };  #= 0 struct point
+typedef struct { int a; } nameless;  #= 0 struct nameless
+typedef struct tag { int a; } alias;  #= 0 type alias; 0 struct tag
+typedef struct Same { int a; } Same;  #= 0 struct Same
+typedef struct opaque opaque;  #= 0 type opaque
+typedef int (*callback)(int, void *);  #= 0 type callback
+typedef unsigned long word, *words;  #= 0 type word; 0 type words
+enum color { RED };  #= 0 enum color
 int later(int a);
-char *next(void);
+char *next(void);  #= 0 prototype next
 extern int shared;
-static const char *const names[] = { "a" };
-int first = 1, *second, third[3];
-int (*hook)(int) = 0;
-int shared = 2;
+static const char *const names[] = { "a" };  #= 0 constant names
+int first = 1, *second, third[3];  #= 0 variable first; 0 variable second; 0 variable third
+int (*hook)(int) = 0;  #= 0 variable hook
+int shared = 2;  #= 0 variable shared
 /** Pushes one.
  * @param a what
  */
-static inline struct point *push(int a)
+static inline struct point *push(int a)  #= 0 function push to 32
 {
     int local = 1;
     extern int elsewhere;
     int undone(int);
     return 0;
 }
-int later(int a) { return a; }
+int later(int a) { return a; }  #= 0 function later
 #ifdef FAST
 #define LIMIT 4
-void (*handler(int sig, void (*old)(int)))(int) { }
+void (*handler(int sig, void (*old)(int)))(int) { }  #= 0 function handler
 #endif
 #endif
 """
 
 
 def test_c() -> None:
-    check(
-        C,
-        "c",
-        """
-        0 macro MAX 4-5
-        0 macro LIMIT 6-6
-        0 struct point 8-8
-        0 struct nameless 9-9
-        0 type alias 10-10
-        0 struct tag 10-10
-        0 struct Same 11-11
-        0 type opaque 12-12
-        0 type callback 13-13
-        0 type word 14-14
-        0 type words 14-14
-        0 enum color 15-15
-        0 prototype next 17-17
-        0 constant names 19-19
-        0 variable first 20-20
-        0 variable second 20-20
-        0 variable third 20-20
-        0 variable hook 21-21
-        0 variable shared 22-22
-        0 function push 26-32
-        0 function later 33-33
-        0 function handler 36-36
-        """,
-    )
+    check(C, "c")
     found = heads(C, "c")
     assert found["MAX"] == "#define MAX(a, b)"
     assert found["nameless"] == "typedef struct { … } nameless"
@@ -205,67 +134,42 @@ def test_c() -> None:
 
 CPP = """\
 namespace store {
-namespace { int hidden() { return 1; } }
+namespace { int hidden() { return 1; } }  #= 0 function hidden
 /// \\brief Keeps things.
-template <typename T, class U>
+template <typename T, class U>  #= 0 class Db to 21
 class EXPORTED Db : public Base {
  public:
-  explicit Db(int a) : a_(a) {}
+  explicit Db(int a) : a_(a) {}  #= 1 method Db.Db
   virtual ~Db();
   virtual Status Open(int a) = 0;
-  static constexpr int kMax = 3;
-  bool operator==(const Db& other) const { return true; }
-  int& ref();
-  template <typename V> void put(V v) {}
-  struct Inner { void deep(); };
-  enum class Kind : int { A };
-  using Alias = int;
+  static constexpr int kMax = 3;  #= 1 constant Db.kMax
+  bool operator==(const Db& other) const { return true; }  #= 1 method Db.operator==
+  int& ref();  #= 1 prototype Db.ref
+  template <typename V> void put(V v) {}  #= 1 method Db.put
+  struct Inner { void deep(); };  #= 1 struct Db.Inner; 2 prototype Db.Inner.deep
+  enum class Kind : int { A };  #= 1 enum Db.Kind
+  using Alias = int;  #= 1 type Db.Alias
   friend void stranger();
  private:
   int a_ GUARDED_BY(mutex_);
   void (*hook_)(int);
 };
-Db::~Db() {}
-Status Db<T>::Open(int a) const { Status local(a); return local; }
-bool Db::Inner::operator<(const Inner& other) { return true; }
-Db::operator bool() const { return true; }
-template <typename T> using List = std::vector<T>;
-const std::string Db::kName = "x";
-std::string* Db::Name() { return nullptr; }
-inline int later(int a);
+Db::~Db() {}  #= 1 method Db.~Db
+Status Db<T>::Open(int a) const { Status local(a); return local; }  #= 1 method Db.Open
+bool Db::Inner::operator<(const Inner& other) { return true; }  #= 1 method Db.Inner.operator<
+Db::operator bool() const { return true; }  #= 1 method Db.operator bool
+template <typename T> using List = std::vector<T>;  #= 0 type List
+const std::string Db::kName = "x";  #= 1 constant Db.kName
+std::string* Db::Name() { return nullptr; }  #= 1 method Db.Name
+inline int later(int a);  #= 0 prototype later
 }
 class Announced;
-TEST_F(DbTest, Opens) { int x = 1; }
+TEST_F(DbTest, Opens) { int x = 1; }  #= 1 method DbTest.Opens
 """
 
 
 def test_cpp() -> None:
-    check(
-        CPP,
-        "cpp",
-        """
-        0 function hidden 2-2
-        0 class Db 4-21
-        1 method Db.Db 7-7
-        1 constant Db.kMax 10-10
-        1 method Db.operator== 11-11
-        1 prototype Db.ref 12-12
-        1 method Db.put 13-13
-        1 struct Db.Inner 14-14
-        2 prototype Db.Inner.deep 14-14
-        1 enum Db.Kind 15-15
-        1 type Db.Alias 16-16
-        1 method Db.~Db 22-22
-        1 method Db.Open 23-23
-        1 method Db.Inner.operator< 24-24
-        1 method Db.operator bool 25-25
-        0 type List 26-26
-        1 constant Db.kName 27-27
-        1 method Db.Name 28-28
-        0 prototype later 29-29
-        1 method DbTest.Opens 32-32
-        """,
-    )
+    check(CPP, "cpp")
     found = heads(CPP, "cpp")
     assert found["Db"] == "template <typename T, class U>\nclass EXPORTED Db : public Base"
     assert found["Db.Db"] == "explicit Db(int a)"
@@ -273,8 +177,8 @@ def test_cpp() -> None:
 
 
 def test_a_header_of_c_may_hold_cpp() -> None:
-    check("class Stack {\n  void push();\n};\n", "c", "0 class Stack 1-3\n1 prototype Stack.push 2-2")
-    check("int class_of(struct class *a);\n", "c", "0 prototype class_of 1-1")
+    check("class Stack {  #= 0 class Stack to 3\n  void push();  #= 1 prototype Stack.push\n};\n", "c")
+    check("int class_of(struct class *a);  #= 0 prototype class_of\n", "c")
 
 
 CSHARP = """\
@@ -282,61 +186,35 @@ namespace Example.Stores {
 /// <summary>
 /// Keeps <see cref="T:Item"/>. More.
 /// </summary>
-[Serializable]
+[Serializable]  #= 0 class Store to 22
 public partial class Store<T> : Base where T : class {
-  public const int Max = 1;
-  private static readonly int Min = 1, Other = 2;
+  public const int Max = 1;  #= 1 constant Store.Max
+  private static readonly int Min = 1, Other = 2;  #= 1 constant Store.Min; 1 constant Store.Other
   private int size;
-  public event EventHandler Changed;
-  public Store(int a) : base(a) { }
-  ~Store() {}
-  public int Size { get; set; } = 3;
-  public int Twice => 2;
-  public int this[int i] => 1;
+  public event EventHandler Changed;  #= 1 event Store.Changed
+  public Store(int a) : base(a) { }  #= 1 method Store.Store
+  ~Store() {}  #= 1 method Store.Finalize
+  public int Size { get; set; } = 3;  #= 1 property Store.Size
+  public int Twice => 2;  #= 1 property Store.Twice
+  public int this[int i] => 1;  #= 1 property Store.this
   [Fact] public async Task<R> Put<R>(int a) where R : T { void Local() {} return 1; }
-  void IStore.Drop() {}
-  public static Store<T> operator +(Store<T> a, int b) => a;
-  enum Kind { A }
-  record Pair(int A);
-  delegate void Handler(int a);
+#= 1 method Store.Put; 2 function Store.Put.Local
+  void IStore.Drop() {}  #= 1 method Store.Drop
+  public static Store<T> operator +(Store<T> a, int b) => a;  #= 1 method Store.+
+  enum Kind { A }  #= 1 enum Store.Kind
+  record Pair(int A);  #= 1 record Store.Pair
+  delegate void Handler(int a);  #= 1 type Store.Handler
 }
-partial class Store<T> { void Late() {} }
+partial class Store<T> { void Late() {} }  #= 0 class Store~2; 1 method Store.Late
 interface IStore { void Drop(); int Size { get; } }
-public record struct Point(int X) { }
+#= 0 interface IStore; 1 method IStore.Drop; 1 property IStore.Size
+public record struct Point(int X) { }  #= 0 record Point
 }
 """
 
 
 def test_csharp() -> None:
-    check(
-        CSHARP,
-        "csharp",
-        """
-        0 class Store 5-22
-        1 constant Store.Max 7-7
-        1 constant Store.Min 8-8
-        1 constant Store.Other 8-8
-        1 event Store.Changed 10-10
-        1 method Store.Store 11-11
-        1 method Store.Finalize 12-12
-        1 property Store.Size 13-13
-        1 property Store.Twice 14-14
-        1 property Store.this 15-15
-        1 method Store.Put 16-16
-        2 function Store.Put.Local 16-16
-        1 method Store.Drop 17-17
-        1 method Store.+ 18-18
-        1 enum Store.Kind 19-19
-        1 record Store.Pair 20-20
-        1 type Store.Handler 21-21
-        0 class Store~2 23-23
-        1 method Store.Late 23-23
-        0 interface IStore 24-24
-        1 method IStore.Drop 24-24
-        1 property IStore.Size 24-24
-        0 record Point 25-25
-        """,
-    )
+    check(CSHARP, "csharp")
     assert heads(CSHARP, "csharp")["Store.Put"] == "public async Task<R> Put<R>(int a) where R : T"
     assert docs(CSHARP, "csharp")["Store"] == "Keeps Item."
 
@@ -344,56 +222,37 @@ def test_csharp() -> None:
 RUBY = """\
 #!/usr/bin/env ruby
 # frozen_string_literal: true
-module Site
+module Site  #= 0 module Site to 26
   # Public: Keeps pages. More.
   #
   # @since 1
-  class Store < Base
+  class Store < Base  #= 1 class Site.Store to 25
     # Not the head.
-    MAX = 1
-    Full = Class.new(StandardError)
-    Pair = Struct.new(:a) do
-      def sum; end
+    MAX = 1  #= 2 constant Site.Store.MAX
+    Full = Class.new(StandardError)  #= 2 class Site.Store.Full
+    Pair = Struct.new(:a) do  #= 2 class Site.Store.Pair to 13
+      def sum; end  #= 3 method Site.Store.Pair.sum
     end
     # Hidden.
-    private def hidden(a) = 1
-    def self.make(a, b = {})
+    private def hidden(a) = 1  #= 2 method Site.Store.hidden
+    def self.make(a, b = {})  #= 2 method Site.Store.make to 18
       LOCAL = 1
     end
-    def empty?; end
-    def name=(value); end
-    def ==(other); end
+    def empty?; end  #= 2 method Site.Store.empty?
+    def name=(value); end  #= 2 method Site.Store.name=
+    def ==(other); end  #= 2 method Site.Store.==
     class << self
-      def meta; end
+      def meta; end  #= 2 method Site.Store.meta
     end
   end
 end
-class Site::Store::Reader; end
-def helper.run; end
+class Site::Store::Reader; end  #= 0 class Site.Store.Reader
+def helper.run; end  #= 1 method helper.run
 """
 
 
 def test_ruby() -> None:
-    check(
-        RUBY,
-        "ruby",
-        """
-        0 module Site 3-26
-        1 class Site.Store 7-25
-        2 constant Site.Store.MAX 9-9
-        2 class Site.Store.Full 10-10
-        2 class Site.Store.Pair 11-13
-        3 method Site.Store.Pair.sum 12-12
-        2 method Site.Store.hidden 15-15
-        2 method Site.Store.make 16-18
-        2 method Site.Store.empty? 19-19
-        2 method Site.Store.name= 20-20
-        2 method Site.Store.== 21-21
-        2 method Site.Store.meta 23-23
-        0 class Site.Store.Reader 27-27
-        1 method helper.run 28-28
-        """,
-    )
+    check(RUBY, "ruby")
     found = heads(RUBY, "ruby")
     assert found["Site.Store"] == "class Store < Base"
     assert found["Site.Store.Pair"] == "Pair = Struct.new(:a)"
@@ -409,47 +268,28 @@ def test_ruby() -> None:
 PHP = """\
 <?php
 namespace App\\Stores;
-const LIMIT = 1, OTHER = 2;
-define('OLD', 3);
+const LIMIT = 1, OTHER = 2;  #= 0 constant LIMIT; 0 constant OTHER
+define('OLD', 3);  #= 0 constant OLD
 /** Keeps things. */
-#[Service]
+#[Service]  #= 0 class Store to 14
 final class Store extends Base implements Reader {
-  public const string KIND = 'x';
+  public const string KIND = 'x';  #= 1 constant Store.KIND
   private $size;
-  public function __construct(private int $a) {}
+  public function __construct(private int $a) {}  #= 1 method Store.__construct
   /** Puts one. */
-  #[Pure]
+  #[Pure]  #= 1 method Store.put to 13
   public static function put(int $a): ?int { return new class { function anonymous() {} }; }
+#= 2 method Store.put.anonymous
 }
-interface Reader { function read(); }
-trait Logs { function log() {} }
-enum Suit: string { case A = 'a'; const B = 1; }
-function &helper(array $a) {}
+interface Reader { function read(); }  #= 0 interface Reader; 1 method Reader.read
+trait Logs { function log() {} }  #= 0 trait Logs; 1 method Logs.log
+enum Suit: string { case A = 'a'; const B = 1; }  #= 0 enum Suit; 1 constant Suit.B
+function &helper(array $a) {}  #= 0 function helper
 """
 
 
 def test_php() -> None:
-    check(
-        PHP,
-        "php",
-        """
-        0 constant LIMIT 3-3
-        0 constant OTHER 3-3
-        0 constant OLD 4-4
-        0 class Store 6-14
-        1 constant Store.KIND 8-8
-        1 method Store.__construct 10-10
-        1 method Store.put 12-13
-        2 method Store.put.anonymous 13-13
-        0 interface Reader 15-15
-        1 method Reader.read 15-15
-        0 trait Logs 16-16
-        1 method Logs.log 16-16
-        0 enum Suit 17-17
-        1 constant Suit.B 17-17
-        0 function helper 18-18
-        """,
-    )
+    check(PHP, "php")
     assert heads(PHP, "php")["Store"] == "final class Store extends Base implements Reader"
     assert heads(PHP, "php")["Store.put"] == "public static function put(int $a): ?int"
     assert docs(PHP, "php")["Store.put"] == "Puts one."
@@ -457,80 +297,52 @@ def test_php() -> None:
 
 KOTLIN = """\
 package example
-const val LIMIT = 1
-var state: String = "a"
-val String.last: Char get() = this[0]
-typealias Names = List<String>
-@Target(
+const val LIMIT = 1  #= 0 constant LIMIT
+var state: String = "a"  #= 0 variable state
+val String.last: Char get() = this[0]  #= 1 property String.last
+typealias Names = List<String>  #= 0 type Names
+@Target(  #= 0 class Marker to 9
   AnnotationTarget.CLASS,
 )
 annotation class Marker
 /** Keeps things. */
-@Suppress("a")
+@Suppress("a")  #= 0 class Store to 32
 @Marker
 data class Store<T>(val a: Int) : Base() {
   val plain = 1
-  val twice: Int
+  val twice: Int  #= 1 property Store.twice to 16
     get() = 2
-  constructor() : this(1)
+  constructor() : this(1)  #= 1 method Store.constructor
   companion object {
-    const val MAX = 1
-    fun make() = Store(1)
+    const val MAX = 1  #= 1 constant Store.MAX
+    fun make() = Store(1)  #= 1 method Store.make
   }
-  suspend fun <R> put(a: R): R {
-    fun inner() {}
+  suspend fun <R> put(a: R): R {  #= 1 method Store.put to 26
+    fun inner() {}  #= 2 function Store.put.inner
     val in1 = open()
     in1.close()
   }
-  fun String.quoted() = this
-  enum class Kind {
+  fun String.quoted() = this  #= 1 method Store.quoted
+  enum class Kind {  #= 1 enum Store.Kind to 31
     A;
-    fun next() {}
+    fun next() {}  #= 2 method Store.Kind.next
   }
 }
-fun interface Reader {
-  fun read()
+fun interface Reader {  #= 0 interface Reader to 35
+  fun read()  #= 1 method Reader.read
 }
-object Single : Base() {
-  val name = "a"
-  fun run() {}
+object Single : Base() {  #= 0 object Single to 39
+  val name = "a"  #= 1 constant Single.name
+  fun run() {}  #= 1 method Single.run
 }
-fun List<Int>.total(): Int = 1
-fun <T> Store<T>?.orEmpty() = this
-fun Store.Companion.other() {}
+fun List<Int>.total(): Int = 1  #= 1 method List.total
+fun <T> Store<T>?.orEmpty() = this  #= 1 method Store.orEmpty
+fun Store.Companion.other() {}  #= 1 method Store.Companion.other
 """
 
 
 def test_kotlin() -> None:
-    check(
-        KOTLIN,
-        "kotlin",
-        """
-        0 constant LIMIT 2-2
-        0 variable state 3-3
-        1 property String.last 4-4
-        0 type Names 5-5
-        0 class Marker 6-9
-        0 class Store 11-32
-        1 property Store.twice 15-16
-        1 method Store.constructor 17-17
-        1 constant Store.MAX 19-19
-        1 method Store.make 20-20
-        1 method Store.put 22-26
-        2 function Store.put.inner 23-23
-        1 method Store.quoted 27-27
-        1 enum Store.Kind 28-31
-        2 method Store.Kind.next 30-30
-        0 interface Reader 33-35
-        1 method Reader.read 34-34
-        0 object Single 36-39
-        1 constant Single.name 37-37
-        1 method Single.run 38-38
-        1 method List.total 40-40
-        1 method Store.orEmpty 41-41
-        1 method Store.Companion.other 42-42
-        """,
-    )
+    check(KOTLIN, "kotlin")
     found = heads(KOTLIN, "kotlin")
     assert found["Marker"] == "annotation class Marker"
     assert found["Store"] == "data class Store<T>(val a: Int) : Base()"
@@ -540,64 +352,40 @@ def test_kotlin() -> None:
 
 SWIFT = """\
 import Foundation
-let limit = 1
-public var computed: Int { 1 }
+let limit = 1  #= 0 constant limit
+public var computed: Int { 1 }  #= 0 property computed
 /// Keeps things.
-@available(iOS 1, *)
+@available(iOS 1, *)  #= 0 class Store to 16
 public final class Store<T>: Base {
-  static let max = 1
+  static let max = 1  #= 1 constant Store.max
   var plain = 1
-  var size: Int { get { 1 } }
-  public init?(a: Int) { }
-  deinit { }
-  subscript(i: Int) -> Int { 1 }
+  var size: Int { get { 1 } }  #= 1 property Store.size
+  public init?(a: Int) { }  #= 1 method Store.init
+  deinit { }  #= 1 method Store.deinit
+  subscript(i: Int) -> Int { 1 }  #= 1 method Store.subscript
   @discardableResult func put<R>(_ a: Int) async throws -> R where R: X { func inner() {} }
-  static func == (a: Store, b: Store) -> Bool { true }
-  enum Kind { case a }
+#= 1 method Store.put; 2 function Store.put.inner
+  static func == (a: Store, b: Store) -> Bool { true }  #= 1 method Store.==
+  enum Kind { case a }  #= 1 enum Store.Kind
 }
-actor Worker { }
-protocol Reader: Base {
-  associatedtype Item
-  var size: Int { get }
-  func read()
+actor Worker { }  #= 0 class Worker
+protocol Reader: Base {  #= 0 protocol Reader to 22
+  associatedtype Item  #= 1 type Reader.Item
+  var size: Int { get }  #= 1 property Reader.size
+  func read()  #= 1 method Reader.read
 }
 extension Store.Kind: Reader where T: X {
-  func read() {}
+  func read() {}  #= 1 method Store.Kind.read
 }
 extension Array<Int> {
-  typealias Size = Int
+  typealias Size = Int  #= 1 type Array.Size
 }
-func helper() -> Int { let local = 1; return local }
+func helper() -> Int { let local = 1; return local }  #= 0 function helper
 """
 
 
 def test_swift() -> None:
-    check(
-        SWIFT,
-        "swift",
-        """
-        0 constant limit 2-2
-        0 property computed 3-3
-        0 class Store 5-16
-        1 constant Store.max 7-7
-        1 property Store.size 9-9
-        1 method Store.init 10-10
-        1 method Store.deinit 11-11
-        1 method Store.subscript 12-12
-        1 method Store.put 13-13
-        2 function Store.put.inner 13-13
-        1 method Store.== 14-14
-        1 enum Store.Kind 15-15
-        0 class Worker 17-17
-        0 protocol Reader 18-22
-        1 type Reader.Item 19-19
-        1 property Reader.size 20-20
-        1 method Reader.read 21-21
-        1 method Store.Kind.read 24-24
-        1 type Array.Size 27-27
-        0 function helper 29-29
-        """,
-    )
+    check(SWIFT, "swift")
     assert heads(SWIFT, "swift")["Store"] == "public final class Store<T>: Base"
     assert heads(SWIFT, "swift")["Store.put"] == "func put<R>(_ a: Int) async throws -> R where R: X"
     assert docs(SWIFT, "swift")["Store"] == "Keeps things."
@@ -605,115 +393,70 @@ def test_swift() -> None:
 
 SCALA = """\
 package example
-package object tools { val one = 1 }
+package object tools { val one = 1 }  #= 0 object tools; 1 constant tools.one
 /** Keeps things. */
-@deprecated("a")
+@deprecated("a")  #= 0 class Store to 15
 final case class Store[T](a: Int) extends Base {
   val plain = 1
-  def this() = this(1)
-  def put[R](a: R)(implicit b: X): R = {
-    def inner = 1
+  def this() = this(1)  #= 1 method Store.this
+  def put[R](a: R)(implicit b: X): R = {  #= 1 method Store.put to 11
+    def inner = 1  #= 2 function Store.put.inner
     inner
   }
-  def abstractly: Int
-  type Item = Int
-  override def +(other: Store): Store = other
+  def abstractly: Int  #= 1 method Store.abstractly
+  type Item = Int  #= 1 type Store.Item
+  override def +(other: Store): Store = other  #= 1 method Store.+
 }
-object Store {
-  val Max = 1
-  def apply() = 1
+object Store {  #= 0 object Store~2 to 19
+  val Max = 1  #= 1 constant Store.Max
+  def apply() = 1  #= 1 method Store.apply
 }
-trait Reader { def read(): Unit }
-object Main extends App:
-  def indented(a: Int): Int =
+trait Reader { def read(): Unit }  #= 0 trait Reader; 1 method Reader.read
+object Main extends App:  #= 0 object Main to 24
+  def indented(a: Int): Int =  #= 1 method Main.indented to 23
     a + 1
-  def after = 2
-enum Color:
+  def after = 2  #= 1 method Main.after
+enum Color:  #= 0 enum Color to 27
   case Red
-  def next = 1
+  def next = 1  #= 1 method Color.next
 extension (s: String)
-  def quoted: String = s
-given ordering: Ordering[Int] with
-  def compare(a: Int) = 1
-val top = 1
+  def quoted: String = s  #= 1 method String.quoted
+given ordering: Ordering[Int] with  #= 0 object ordering to 31
+  def compare(a: Int) = 1  #= 1 method ordering.compare
+val top = 1  #= 0 constant top
 """
 
 
 def test_scala() -> None:
-    check(
-        SCALA,
-        "scala",
-        """
-        0 object tools 2-2
-        1 constant tools.one 2-2
-        0 class Store 4-15
-        1 method Store.this 7-7
-        1 method Store.put 8-11
-        2 function Store.put.inner 9-9
-        1 method Store.abstractly 12-12
-        1 type Store.Item 13-13
-        1 method Store.+ 14-14
-        0 object Store~2 16-19
-        1 constant Store.Max 17-17
-        1 method Store.apply 18-18
-        0 trait Reader 20-20
-        1 method Reader.read 20-20
-        0 object Main 21-24
-        1 method Main.indented 22-23
-        1 method Main.after 24-24
-        0 enum Color 25-27
-        1 method Color.next 27-27
-        1 method String.quoted 29-29
-        0 object ordering 30-31
-        1 method ordering.compare 31-31
-        0 constant top 32-32
-        """,
-    )
+    check(SCALA, "scala")
     assert heads(SCALA, "scala")["Store"] == "final case class Store[T](a: Int) extends Base"
     assert heads(SCALA, "scala")["Store.put"] == "def put[R](a: R)(implicit b: X): R"
     assert docs(SCALA, "scala")["Store"] == "Keeps things."
 
 
 LUA = """\
-local M = {}
+local M = {}  #= 0 variable M
 local other = require("other")
-local LIMIT = 10
+local LIMIT = 10  #= 0 variable LIMIT
 --- Sets it up. More.
 -- @param a what
-function M.setup(a, b)
+function M.setup(a, b)  #= 1 function M.setup to 9
   -- Nothing yet.
-  local function inner() end
+  local function inner() end  #= 2 function M.setup.inner
 end
 --[[ Runs it. ]]
-function M:run() end
-local function helper() return 1 end
-M.assigned = function(x) end
-local named = function() end
-M.data = { 1 }
-local Options = { check = function() end }
-return { done = function() end }
+function M:run() end  #= 1 method M.run
+local function helper() return 1 end  #= 0 function helper
+M.assigned = function(x) end  #= 1 function M.assigned
+local named = function() end  #= 0 function named
+M.data = { 1 }  #= 1 variable M.data
+local Options = { check = function() end }  #= 0 variable Options; 1 function Options.check
+return { done = function() end }  #= 0 function done
 """
 
 
 def test_lua() -> None:
-    check(
-        LUA,
-        "lua",
-        """
-        0 variable M 1-1
-        0 variable LIMIT 3-3
-        1 function M.setup 6-9
-        2 function M.setup.inner 8-8
-        1 method M.run 11-11
-        0 function helper 12-12
-        1 function M.assigned 13-13
-        0 function named 14-14
-        1 variable M.data 15-15
-        0 variable Options 16-16
-        1 function Options.check 16-16
-        0 function done 17-17
-        """,
-    )
+    check(LUA, "lua")
     assert heads(LUA, "lua")["M.setup"] == "function M.setup(a, b)"
     said = docs(LUA, "lua")
     assert (said["M.setup"], said["M.run"]) == ("Sets it up.", "Runs it.")
@@ -721,36 +464,25 @@ def test_lua() -> None:
 
 BASH = """\
 #!/bin/bash
-readonly LIMIT=3
+readonly LIMIT=3  #= 0 constant LIMIT
 passing=1
-export HOME_FOLDER="a"
+export HOME_FOLDER="a"  #= 0 constant HOME_FOLDER
 # Says hello.
 # shellcheck disable=SC2034
-hello() {
+hello() {  #= 0 function hello to 10
   local name=x
-  inner() { :; }
+  inner() { :; }  #= 1 function hello.inner
 }
-function later { :; }
+function later { :; }  #= 0 function later
 [[ $OSTYPE == *@(bsd|darwin)* ]] || exit 1
 if true; then
-  store::put-one() ( : )
+  store::put-one() ( : )  #= 0 function store::put-one
 fi
 """
 
 
 def test_bash() -> None:
-    check(
-        BASH,
-        "bash",
-        """
-        0 constant LIMIT 2-2
-        0 constant HOME_FOLDER 4-4
-        0 function hello 7-10
-        1 function hello.inner 9-9
-        0 function later 11-11
-        0 function store::put-one 14-14
-        """,
-    )
+    check(BASH, "bash")
     assert heads(BASH, "bash")["hello"] == "hello()"
     assert docs(BASH, "bash")["hello"] == "Says hello."
-    assert not parse_source(BASH.encode(), "bash").broken
+    assert not parse_source(plain(BASH), "bash").broken

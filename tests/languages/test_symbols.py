@@ -11,22 +11,22 @@ from tests.parse_cases import check, docs, heads, imports
 PYTHON = '''\
 """Module."""
 import os
-LIMIT: int = 3
-names, others = [], {}
+LIMIT: int = 3  #= 0 constant LIMIT
+names, others = [], {}  #= 0 variable names; 0 variable others
 LIMIT = 4
-type Pair[T] = tuple[T, T]
+type Pair[T] = tuple[T, T]  #= 0 type Pair
 try:
     import fast
 except ImportError:
-    fast = None
+    fast = None  #= 0 variable fast
 if os.name == "nt":
-    SEP = "a"
+    SEP = "a"  #= 0 constant SEP
 else:
     SEP = "b"
 
-@overload
+@overload  #= 0 function load to 17
 def load(a: int) -> int: ...
-@overload
+@overload  #= 0 function load~2 to 35
 # why
 @other(
     1)
@@ -41,44 +41,24 @@ async def load(
     the disk. Then more.
     """
     local = 1
-    def inner(): pass
-    class Deep:
-        def method(self): pass
+    def inner(): pass  #= 1 function load~2.inner
+    class Deep:  #= 1 class load~2.Deep to 35
+        def method(self): pass  #= 2 method load~2.Deep.method
 
-class Session(Base, metaclass=M):
+class Session(Base, metaclass=M):  #= 0 class Session to 45
     """Hold one login"""
     attribute = 1
-    @property
+    @property  #= 1 method Session.user to 41
     def user(self): "The user."
-    @user.setter
+    @user.setter  #= 1 method Session.user~2 to 43
     def user(self, value): ...
-    class Meta:
+    class Meta:  #= 1 class Session.Meta to 45
         pass
 '''
 
 
 def test_python_definitions() -> None:
-    check(
-        PYTHON,
-        "python",
-        """
-        0 constant LIMIT 3-3
-        0 variable names 4-4
-        0 variable others 4-4
-        0 type Pair 6-6
-        0 variable fast 10-10
-        0 constant SEP 12-12
-        0 function load 16-17
-        0 function load~2 18-35
-        1 function load~2.inner 33-33
-        1 class load~2.Deep 34-35
-        2 method load~2.Deep.method 35-35
-        0 class Session 37-45
-        1 method Session.user 40-41
-        1 method Session.user~2 42-43
-        1 class Session.Meta 44-45
-        """,
-    )
+    check(PYTHON, "python")
 
 
 def test_python_heads_are_as_written_without_decorators_and_body() -> None:
@@ -95,82 +75,47 @@ def test_python_heads_are_as_written_without_decorators_and_body() -> None:
 
 TYPESCRIPT = """\
 /** Holds things. All of them. */
-@Component({a: 1})
+@Component({a: 1})  #= 0 class Stack to 18
 export class Stack<T> extends Base {
   @Input() plain = 1;
   /** Handles it. */
-  static handle = async (a: T) => { };
-  get size(): number { return 1 }
-  set size(v) {}
+  static handle = async (a: T) => { };  #= 1 method Stack.handle
+  get size(): number { return 1 }  #= 1 method Stack.size
+  set size(v) {}  #= 1 method Stack.size~2
   // Pushes one
-  @Host({
+  @Host({  #= 1 method Stack.push to 14
     a: 1
   })
   push(a: string,
     b: number): void {}
-  #hidden() {}
-  over(a: string): void;
-  over(a: any) {}
+  #hidden() {}  #= 1 method Stack.#hidden
+  over(a: string): void;  #= 1 method Stack.over
+  over(a: any) {}  #= 1 method Stack.over~2
 }
-export abstract class Shape { abstract area(): number; }
-export interface Named extends Other { a: string }
-declare module "foo" { export function z(): void; }
-namespace N.M { export const q = 1; function f() {} }
-export default function () {}
-export enum E { A }
-declare function outside(a: number): string;
-export const a = 1, b = async (x: number) => 2;
-type Q =
+export abstract class Shape { abstract area(): number; }  #= 0 class Shape; 1 method Shape.area
+export interface Named extends Other { a: string }  #= 0 interface Named
+declare module "foo" { export function z(): void; }  #= 0 namespace foo; 1 function foo.z
+namespace N.M { export const q = 1; function f() {} }  #= 0 namespace N.M; 1 constant N.M.q; 1 function N.M.f
+export default function () {}  #= 0 function default
+export enum E { A }  #= 0 enum E
+declare function outside(a: number): string;  #= 0 function outside
+export const a = 1, b = async (x: number) => 2;  #= 0 constant a; 0 function b
+type Q =  #= 0 type Q to 29
   | import("./imp").Foo
   | "b";
-let v: number;
-function* generate() {}
-export const { g, h: i } = slice.actions;
-const r = require("./r"), s = 1;
-function over(a: string): void;
-function over(a) { const inner = () => { class Deep {} }; const local = 1; }
-const C = class { m() {} };
+let v: number;  #= 0 variable v
+function* generate() {}  #= 0 function generate
+export const { g, h: i } = slice.actions;  #= 0 constant g; 0 constant i
+const r = require("./r"), s = 1;  #= 0 variable s
+function over(a: string): void;  #= 0 function over
+function over(a) { const inner = () => { class Deep {} }; const local = 1; }  #= 0 function over~2; 1 function over~2.inner; 2 class over~2.inner.Deep
+const C = class { m() {} };  #= 0 class C; 1 method C.m
 """
 
 
 def test_typescript_definitions() -> None:
-    expected = """
-        0 class Stack 2-18
-        1 method Stack.handle 6-6
-        1 method Stack.size 7-7
-        1 method Stack.size~2 8-8
-        1 method Stack.push 10-14
-        1 method Stack.#hidden 15-15
-        1 method Stack.over 16-16
-        1 method Stack.over~2 17-17
-        0 class Shape 19-19
-        1 method Shape.area 19-19
-        0 interface Named 20-20
-        0 namespace foo 21-21
-        1 function foo.z 21-21
-        0 namespace N.M 22-22
-        1 constant N.M.q 22-22
-        1 function N.M.f 22-22
-        0 function default 23-23
-        0 enum E 24-24
-        0 function outside 25-25
-        0 constant a 26-26
-        0 function b 26-26
-        0 type Q 27-29
-        0 variable v 30-30
-        0 function generate 31-31
-        0 constant g 32-32
-        0 constant i 32-32
-        0 variable s 33-33
-        0 function over 34-34
-        0 function over~2 35-35
-        1 function over~2.inner 35-35
-        2 class over~2.inner.Deep 35-35
-        0 class C 36-36
-        1 method C.m 36-36
-        """
-    check(TYPESCRIPT, "typescript", expected)
-    check(TYPESCRIPT, "tsx", expected)
+    check(TYPESCRIPT, "typescript")
+    check(TYPESCRIPT, "tsx")
 
 
 def test_typescript_heads() -> None:
@@ -199,60 +144,40 @@ import "example.com/y"
 // Stack holds things. It grows.
 //
 // More.
-type Stack[T any] struct {
+type Stack[T any] struct {  #= 0 struct Stack to 14
 \titems []T
 }
 
 //go:noinline
-func (s *Stack[T]) Push(x T) error { return nil }
+func (s *Stack[T]) Push(x T) error { return nil }  #= 1 method Stack.Push
 
-func (Foo) Bar()
-func F[T any](a int,
+func (Foo) Bar()  #= 1 method Foo.Bar
+func F[T any](a int,  #= 0 function F to 24
 \tb int) (int, error) {
-\ttype Local struct{}
+\ttype Local struct{}  #= 1 struct F.Local
 \tvar z int
 }
 type (
 \t// A is first.
-\tA struct { x int }
-\tB interface { M() }
-\tC = int
+\tA struct { x int }  #= 0 struct A
+\tB interface { M() }  #= 0 interface B; 1 method B.M
+\tC = int  #= 0 type C
 )
 const (
 \t// X and Y.
-\tX, Y = iota, 2
-\tZ
+\tX, Y = iota, 2  #= 0 constant X; 0 constant Y
+\tZ  #= 0 constant Z
 )
-var V, W int
+var V, W int  #= 0 variable V; 0 variable W
 var (
-\tErrA = errors.New("a")
+\tErrA = errors.New("a")  #= 0 variable ErrA
 \t_ B = (*A)(nil)
 )
 """
 
 
 def test_go_definitions() -> None:
-    check(
-        GO,
-        "go",
-        """
-        0 struct Stack 12-14
-        1 method Stack.Push 17-17
-        1 method Foo.Bar 19-19
-        0 function F 20-24
-        1 struct F.Local 22-22
-        0 struct A 27-27
-        0 interface B 28-28
-        1 method B.M 28-28
-        0 type C 29-29
-        0 constant X 33-33
-        0 constant Y 33-33
-        0 constant Z 34-34
-        0 variable V 36-36
-        0 variable W 36-36
-        0 variable ErrA 38-38
-        """,
-    )
+    check(GO, "go")
     found = heads(GO, "go")
     assert found["Stack"] == "type Stack[T any] struct"
     assert found["Stack.Push"] == "func (s *Stack[T]) Push(x T) error"

@@ -36,12 +36,6 @@ def test_each_member_of_a_circle_without_answer_is_asked_once() -> None:
     assert graph.questions.cut == 0
 
 
-def test_an_answer_found_behind_a_circle_reaches_all_its_members() -> None:
-    graph = Graph({"a": ["b", "z"], "b": ["c", "a"], "c": ["b", "a"]}, {"z": "here"})
-    assert [graph.ask(name) for name in "abc"] == ["here", "here", "here"]
-    assert max(graph.asked.values()) <= 3  # on the way, as the question itself, and anew by what was found
-
-
 def test_a_tentative_answer_of_a_circle_in_a_circle_is_not_kept_for_good() -> None:
     # d rests on b, and b on a: when b is done, d still waits for a.
     graph = Graph({"a": ["b", "x", "z"], "b": ["d", "a"], "d": ["b"], "x": ["e"], "e": ["d"]}, {"z": "here"})

@@ -9,7 +9,7 @@ from foveal.daemon.core.times import timestamp_of
 from foveal.daemon.memory.commit_marks import CommitHistory, due_edits, is_held
 from foveal.daemon.memory.edits import DueEdit, Edit, EditKind, PoolChanges, applied
 from foveal.daemon.memory.experience import Experience
-from foveal.daemon.memory.records import Known
+from foveal.daemon.memory.pool_records import Known
 from foveal.daemon.project.commits import Commit, Reverts
 from msgspec.structs import replace
 
@@ -87,13 +87,6 @@ def test_commit_holds_decisions_since_its_parent() -> None:
     check(known(15, "a.py"), None, made=(1, 3))  # it was fetched
 
 
-def test_the_commit_that_was_checked_out_says_more_than_times() -> None:
-    found = due(known(15, "a.py", commit=name(2)), history())
-    assert found is not None
-    assert found.changes.commit == name(3)
-    assert due(known(15, "a.py", commit=name(9)), history()) is None
-
-
 def test_linked_experience_keeps_its_commit() -> None:
     assert is_held(held(2))
     assert not is_held(known(15, "a.py", commit=name(1)))
@@ -134,12 +127,3 @@ def test_a_lost_commit() -> None:
     moved = DueEdit("x_1", "update", PoolChanges(commit=name(5)))
     check(history((amended, *log), lost=(lost,), as_before=True), moved)
     check(history((replace(amended, files=("b.py",)), *log), lost=(lost,)), None)
-
-
-def test_a_lost_commit_among_others_of_its_author_and_second() -> None:
-    first, second = (replace(commit(number, "a.py"), author="eve") for number in (1, 2))
-    assert due(held(2), history((first,), lost=(second,), as_before=True)) == DueEdit("x_1", *MARK)
-    other = replace(commit(6, "b.py"), author="eve")
-    amended = replace(commit(5, "a.py", parent=1), author="eve")
-    moved = DueEdit("x_1", "update", PoolChanges(commit=name(5)))
-    assert due(held(2), history((other, amended, first), lost=(second,), as_before=True)) == moved

@@ -9,8 +9,6 @@ from foveal.daemon.memory.edits import (
     PoolChanges,
     applied,
     changes_of,
-    edit_fields,
-    edit_in,
     time_after,
 )
 from foveal.daemon.memory.experience import MAX_TEXT_BYTES, Experience
@@ -55,18 +53,6 @@ def test_invalid_changes_name_their_field(fields: dict[str, object], field: str)
     with pytest.raises(InvalidRequest) as caught:
         changes_of(fields, "/project")
     assert caught.value.field == field
-
-
-def test_stored_edits_are_read_back() -> None:
-    def check(edit: Edit) -> None:
-        assert edit_in(edit_fields(edit)) == edit
-        assert edit_in({**edit_fields(edit), "mood": "good"}) == edit
-
-    check(Edit("e_1", "x_1", at(1), "delete"))
-    check(Edit("e_1", "x_1", at(1), "update", PoolChanges("d", "", (), "", "", "normal")))
-    check(Edit("e_1", "x_1", at(1), "mark", PoolChanges(outcome="failure", error="e"), "x_2"))
-    with pytest.raises(InvalidRequest):
-        edit_in({"type": "delete", "id": "e_1", "of": "x_1", "timestamp": "yesterday"})
 
 
 def test_the_last_change_of_a_field_holds() -> None:

@@ -11,7 +11,6 @@ from foveal.daemon.memory.experience import (
     Experience,
     Provenance,
     checked,
-    draft_of,
     experience_in,
     fields_of,
     identity_of,
@@ -22,30 +21,6 @@ WHOLE = Experience(
     "x_1", "2024-05-06T05:08:09.000Z", "planner", "s1", "Use WAL", "because readers wait",
     ("src/db.py",), "failure", "it locked", "abc123", Provenance("transcript", "t.jsonl:7"),
 )  # fmt: skip
-
-
-def test_the_map_has_every_field_that_is_not_empty() -> None:
-    assert fields_of(WHOLE) == {
-        "id": "x_1",
-        "timestamp": "2024-05-06T05:08:09.000Z",
-        "agent_id": "planner",
-        "session_id": "s1",
-        "decision": "Use WAL",
-        "rationale": "because readers wait",
-        "files_touched": ("src/db.py",),
-        "outcome": {"kind": "failure", "error": "it locked"},
-        "commit": "abc123",
-        "provenance": {"source": "transcript", "reference": "t.jsonl:7"},
-    }
-    low = replace(WHOLE, provenance=Provenance("transcript", "t.jsonl:7", "low"))
-    assert fields_of(low)["provenance"] == {"source": "transcript", "reference": "t.jsonl:7", "trust": "low"}
-    assert fields_of(Experience("x_1", "2024-05-06T05:08:09.000Z", "", "", "d", outcome="success")) == {
-        "id": "x_1",
-        "timestamp": "2024-05-06T05:08:09.000Z",
-        "decision": "d",
-        "outcome": {"kind": "success"},
-        "provenance": {"source": "client", "reference": ""},
-    }
 
 
 def test_a_specific_decision_of_transcripts_is_the_same_in_every_session() -> None:
@@ -63,23 +38,6 @@ NOW = "2025-01-01T00:00:00.000Z"
 
 def draft(decision: str, agent: str = "planner", session: str = "s1", **more: object) -> Draft:
     return replace(Draft(decision, agent, session), **more)
-
-
-@pytest.mark.parametrize(
-    ("change", "field"),
-    [
-        ({"decision": None}, "decision"),
-        ({"session_id": 5}, "session_id"),
-        ({"files_touched": ["a.py", 5]}, "files_touched"),
-        ({"outcome": "success"}, "outcome"),
-        ({"outcome": {"kind": True}}, "outcome.kind"),
-    ],
-)
-def test_a_map_with_a_wrong_field_names_it(change: dict[str, object], field: str) -> None:
-    with pytest.raises(InvalidRequest) as caught:
-        draft_of({"decision": "d", "agent_id": "a", "session_id": "s", **change})
-    assert caught.value.field == f"experience.{field}"
-    assert f"experience.{field} " in str(caught.value)
 
 
 def test_a_draft_that_cannot_be_kept_says_why() -> None:

@@ -14,16 +14,15 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from foveal.daemon.core.errors import StateError
 from foveal.daemon.core.system import System
-from foveal.daemon.memory.experience import MAX_FILES, MAX_TEXT_BYTES, Draft, Experience, Provenance
+from foveal.daemon.memory.experience import MAX_FILES, MAX_TEXT_BYTES
 from foveal.daemon.memory.lines import MAX_LINE_BYTES
-from foveal.daemon.memory.pool import Pool, SkippedDraft
-from foveal.daemon.memory.pool_filters import Criteria, ExperienceListing
+from foveal.daemon.memory.pool import Pool
+from foveal.daemon.memory.pool_filters import ExperienceListing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -37,33 +36,6 @@ def quarantine(folder: Path) -> list[dict[str, object]]:
 
 
 # --- Keeping ---
-
-
-def test_grafted_experiences_are_read_back(tmp_path: Path) -> None:
-    pool = open_pool(tmp_path)
-    assert decisions(pool) == []
-    assert not Path(path_in(tmp_path)).exists()
-    result = pool.graft(
-        [
-            Draft(
-                "Use WAL", "planner", "s1", "because readers wait", ("src/db.py",), "failure", "it locked",
-                "2024-05-06T07:08:09+02:00", "abc123", Provenance("transcript", "t.jsonl:7"),
-            ),
-            draft("Keep it"),
-        ]
-    )  # fmt: skip
-    assert (result.grafted, result.duplicates, result.skipped, result.warnings) == (2, 0, (), ())
-    expected = Experience(
-        result.ids[0], "2024-05-06T05:08:09.000Z", "planner", "s1", "Use WAL", "because readers wait",
-        ("src/db.py",), "failure", "it locked", "abc123", Provenance("transcript", "t.jsonl:7"),
-    )  # fmt: skip
-    for reader in (pool, open_pool(tmp_path)):
-        found, total = reader.list()
-        assert total == 2
-        assert found[1] == expected
-        assert found[0].timestamp == "2025-01-01T00:00:01.000Z"
-    assert all(identifier.startswith("x_") and len(identifier) == 18 for identifier in result.ids)
-    assert len(Path(path_in(tmp_path)).read_text().splitlines()) == 2
 
 
 def test_a_batch_is_one_write_and_on_the_disk_before_it_is_acknowledged(tmp_path: Path) -> None:
@@ -117,28 +89,6 @@ def test_a_failed_write_leaves_the_file_as_it_was(tmp_path: Path, wrote: int) ->
     assert pool.graft([draft("second")]).grafted == 1
     assert decisions(open_pool(tmp_path)) == ["second", "first"]
     assert quarantine(tmp_path) == []
-
-
-def test_a_failed_fsync_is_no_acknowledgement(tmp_path: Path) -> None:
-    class Failing(Clock):
-        fails = False
-
-        def fsync(self, descriptor: int) -> None:
-            if self.fails:
-                raise OSError(errno.EIO, "Input/output error")
-            super().fsync(descriptor)
-
-    system = Failing()
-    pool = open_pool(tmp_path, system)
-    pool.graft([draft("first")])
-    before = Path(path_in(tmp_path)).read_bytes()
-    system.fails = True
-    with pytest.raises(StateError, match="Input/output error"):
-        pool.graft([draft("second")])
-    system.fails = False
-    assert Path(path_in(tmp_path)).read_bytes() == before
-    assert decisions(pool) == ["first"]
-    assert pool.graft([draft("second")]).grafted == 1
 
 
 # --- Several writers ---
@@ -307,16 +257,6 @@ def test_a_line_torn_anywhere_is_moved_to_quarantine(tmp_path: Path) -> None:
         assert len(quarantine(folder)) == 1
 
 
-def test_another_writers_torn_line_is_repaired_by_the_next_graft(tmp_path: Path) -> None:
-    pool = open_pool(tmp_path)
-    pool.graft([draft("first")])
-    with open(path_in(tmp_path), "ab") as file:
-        file.write(b'{"id":"x_1","decision":"half')
-    assert pool.graft([draft("second")]).grafted == 1
-    assert decisions(pool) == decisions(open_pool(tmp_path)) == ["second", "first"]
-    assert [kept["text"] for kept in quarantine(tmp_path)] == ['{"id":"x_1","decision":"half\n']
-
-
 LINE = '{"id":"x_1","timestamp":"2025-01-01T00:00:00Z","agent_id":"a","session_id":"s","decision":"d"}'
 
 
@@ -414,31 +354,6 @@ def test_a_decision_is_kept_once_per_agent_and_session(tmp_path: Path) -> None:
     assert len(again.ids) == 2
 
 
-def test_a_draft_that_cannot_be_kept_is_skipped_with_its_reason(tmp_path: Path) -> None:
-    pool = open_pool(tmp_path)
-    result = pool.graft(
-        [
-            draft(" \n"),
-            draft("d" * MAX_TEXT_BYTES, files_touched=("../secret", "/project/ok", "/etc/passwd")),
-            draft("b", outcome="maybe"),
-            draft("c", timestamp="yesterday"),
-            draft("f", timestamp="9999-12-31T23:59:59Z"),
-        ]
-    )
-    assert result.grafted == 2
-    assert result.skipped == (
-        SkippedDraft(0, "decision is empty", "decision"),
-        SkippedDraft(2, "outcome.kind must be success, failure or reverted", "outcome.kind"),
-        SkippedDraft(3, "timestamp must be a time in ISO 8601, such as 2025-01-31T12:00:00Z", "timestamp"),
-    )
-    assert result.warnings == ((1, "2 of its files were left out: outside the project, or too many"),)
-    [kept] = pool.list(ExperienceListing(query="d" * MAX_TEXT_BYTES))[0]
-    assert (len(kept.decision), kept.files_touched) == (MAX_TEXT_BYTES, ("ok",))
-    assert pool.list(ExperienceListing(query="f"))[0][0].timestamp == "2025-01-01T00:00:01.000Z"
-    nothing = open_pool(tmp_path).graft([])
-    assert (nothing.grafted, nothing.duplicates, nothing.skipped, nothing.ids) == (0, 0, (), ())
-
-
 def test_the_largest_draft_fits_a_line(tmp_path: Path) -> None:
     pool = open_pool(tmp_path)
     worst = '"' * MAX_TEXT_BYTES
@@ -451,34 +366,6 @@ def test_the_largest_draft_fits_a_line(tmp_path: Path) -> None:
 
 
 # --- Finding ---
-
-
-def test_the_choice_is_the_same_whichever_way_the_pool_was_read(tmp_path: Path) -> None:
-    chance = random.Random(3)
-    files = [f"src/{folder}/m{number}.py" for folder in "abc" for number in range(9)]
-    words = ["session", "token", "cache", "socket", "parse", "retry", "scope"]
-    pool = open_pool(tmp_path)
-
-    def some(number: int) -> Draft:
-        return draft(
-            f"{number} {' '.join(chance.choices(words, k=3))}",
-            files_touched=tuple(chance.sample(files, 2)),
-            outcome=chance.choice(["", "success", "failure", "reverted"]),
-            timestamp=f"2024-01-{chance.randrange(1, 29):02}T00:00:00Z",
-        )
-
-    pool.graft([some(number) for number in range(300)])
-    for number in range(300, 330):
-        pool.graft([some(number)])
-    again = open_pool(tmp_path)
-    for _ in range(20):
-        asked = (chance.sample(files, 3), chance.sample(files, 5), chance.sample(words, 2))
-        chosen = pool.relevant(*asked)
-        assert chosen == again.relevant(*asked)
-        assert len(chosen) == 5
-        assert list(chosen) == sorted(chosen, key=lambda one: one.timestamp, reverse=True)
-        touched = {path for one in chosen for path in one.files_touched}
-        assert touched & set(asked[0])
 
 
 def dated(folder: Path, *times: str) -> None:
@@ -498,14 +385,3 @@ def test_experience_dated_by_a_wrong_clock_stays_in_its_place(tmp_path: Path) ->
     assert decisions(pool) == ["Today's", "D2", "D1", "D0"]
     assert Path(path_in(tmp_path)).read_bytes().startswith(before), "the time that was given stays"
     assert decisions(open_pool(tmp_path)) == decisions(pool)
-
-
-def test_a_start_before_the_time_is_known_makes_no_experience_old(tmp_path: Path) -> None:
-    dated(tmp_path, "2024-06-01T00:00:00.000Z", "2024-07-01T00:00:00.000Z")
-    clock = Clock()
-    clock.moment = datetime(1970, 1, 1, tzinfo=UTC)
-    pool = open_pool(tmp_path, clock)
-    assert decisions(pool) == ["D1", "D0"]
-    clock.moment = datetime(2024, 8, 1, tzinfo=UTC)  # the time is known now
-    pool.prune(Criteria(max_age_days=365), lambda path: True, dry_run=False)
-    assert decisions(pool) == ["D1", "D0"]

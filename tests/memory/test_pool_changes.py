@@ -12,7 +12,6 @@ import pytest
 from foveal.daemon.core.errors import Busy, NotFound
 from foveal.daemon.core.system import System
 from foveal.daemon.memory.edits import DueEdit, PoolChanges
-from foveal.daemon.memory.experience import ExperienceMark
 from foveal.daemon.memory.pool import Pool
 from foveal.daemon.memory.pool_filters import Criteria
 
@@ -51,18 +50,6 @@ def test_changes_are_appended_and_read_back(tmp_path: Path) -> None:
         assert reader.get(first).original.decision == "Use WAL"
     again = pool.graft([draft("Use WAL")])
     assert (again.grafted, again.duplicates) == (0, 1), "what was edited doesn't come back as it was"
-
-
-def test_the_last_edit_holds_though_the_clock_went_back(tmp_path: Path) -> None:
-    clock = Clock()
-    pool = open_pool(tmp_path, clock)
-    [first] = graft(pool, "one")
-    pool.update(first, {"decision": "two"})
-    clock.days = -400
-    pool.update(first, {"decision": "three"})
-    pool.delete(first)
-    pool.restore(first)
-    assert decisions(open_pool(tmp_path)) == ["three"]
 
 
 def test_deleted_experience_is_hidden_until_restored(tmp_path: Path) -> None:
@@ -113,71 +100,10 @@ def test_edits_that_a_program_derived(tmp_path: Path) -> None:
     assert (pool.get(second).current.outcome, pool.get(second).current.marks) == ("", ()), "it is back"
 
 
-def test_derived_edits_of_shared_experiences_stay_private(tmp_path: Path) -> None:
-    root, state = tmp_path / "project", tmp_path / "state"
-    for folder in (root, state):
-        folder.mkdir()
-    pool = open_pool(state, root=str(root), shared="pool.jsonl", trusted=True)
-    [first] = graft(pool, "one")
-    before = (root / "pool.jsonl").read_bytes()
-    assert pool.annotate([DueEdit(first, "update", PoolChanges(commit="0123abcd"))]) == (first,)
-    assert (root / "pool.jsonl").read_bytes() == before, "a commit leaves no changed file behind"
-    again = open_pool(state, root=str(root), shared="pool.jsonl", trusted=True)
-    assert again.get(first).current.commit == "0123abcd"
-
-
 # --- Marks ---
 
 
-def test_later_revert_marks_the_same_decision(tmp_path: Path) -> None:
-    pool = open_pool(tmp_path)
-    named, alike, other = pool.graft(
-        [draft("Use Redis"), draft("Use WAL", files_touched=("db.py",)), draft("Use UUIDs")]
-    ).ids
-    [later] = pool.graft(
-        [
-            draft(
-                "use wal", "coder", "s2", rationale=f"as bad as {named}", files_touched=("db.py",),
-                outcome="failure", error="it locked",
-            )
-        ]
-    ).ids  # fmt: skip
-    for reader in (pool, open_pool(tmp_path)):
-        for marked in (named, alike):
-            found = reader.get(marked).current
-            assert (found.outcome, found.error) == ("failure", "it locked")
-            assert found.marks == (ExperienceMark("failure", found.marks[0].at, later),)
-        assert reader.get(other).current.outcome == ""
-        assert reader.get(later).current.marks == ()
-    pool.update(named, {"outcome": {"kind": "success"}})
-    assert pool.get(named).current.outcome == "success"
-
-
-def test_the_same_decision_that_came_to_nothing_marks_itself_once(tmp_path: Path) -> None:
-    pool = open_pool(tmp_path)
-    transcript = [draft("Use WAL", outcome="success"), draft("Use WAL", outcome="reverted")]
-    result = pool.graft(transcript)
-    assert (result.grafted, result.duplicates) == (1, 1)
-    size = os.path.getsize(path_in(tmp_path))
-    result = pool.graft(transcript)
-    assert (result.grafted, result.duplicates) == (0, 2)
-    assert os.path.getsize(path_in(tmp_path)) == size, "the same transcript again adds nothing"
-    [found] = open_pool(tmp_path).list()[0]
-    assert (found.outcome, [mark.by for mark in found.marks]) == ("reverted", [""])
-
-
 # --- Safety ---
-
-
-def test_no_secret_reaches_the_disk(tmp_path: Path) -> None:
-    key = "ghp_" + "a1B2c3D4e5" * 4
-    pool = open_pool(tmp_path)
-    result = pool.graft([draft(f"Use {key}", rationale=f"{key} works", error=key), draft("plain")])
-    assert result.warnings == ((0, "3 values that look like secrets were masked"),)
-    pool.update(result.ids[1], {"rationale": f"not {key}", "outcome": {"kind": "failure", "error": key}})
-    data = Path(path_in(tmp_path)).read_bytes()
-    assert key.encode() not in data
-    assert data.count(b"[masked]") == 5
 
 
 # --- Merges ---
@@ -204,21 +130,6 @@ def test_conflict_marks_and_reordered_lines_of_a_merge_are_no_harm(tmp_path: Pat
     assert all("conflict" in one.reason for one in found)
     pool.restore(first)
     assert sorted(decisions(open_pool(tmp_path))) == ["one", "three", "two, edited"]
-
-
-def test_the_last_line_of_an_id_counts(tmp_path: Path) -> None:
-    pool = open_pool(tmp_path)
-    [first] = graft(pool, "Use WAL")
-    pool.update(first, {"rationale": "readers wait"})
-    path = Path(path_in(tmp_path))
-    line = json.loads(path.read_text().splitlines()[0])
-    with path.open("a") as file:
-        file.write(json.dumps({**line, "decision": "Use files"}) + "\n")
-    pool.refresh()
-    for reader in (pool, open_pool(tmp_path)):
-        [found] = reader.list()[0]
-        assert (found.decision, found.rationale) == ("Use files", "readers wait")
-        assert reader.statistics().repeated_lines == 1
 
 
 # --- Pruning ---
@@ -462,7 +373,7 @@ def test_a_shared_pool_needs_trust(tmp_path: Path, root: Path) -> None:
     pool.share("", trusted=True)
     assert decisions(pool) == ["mine"]
     pool.share("../pool.jsonl", trusted=True)
-    assert "must lie in the project" in pool.statistics().problem
+    assert "a plain path in the project" in pool.statistics().problem
 
 
 def test_shared_pool_outside_the_project_is_left_out_and_reported(tmp_path: Path, root: Path) -> None:
@@ -484,21 +395,6 @@ def test_shared_pool_outside_the_project_is_left_out_and_reported(tmp_path: Path
     assert pool.statistics().problem == ""
     assert pool.graft([draft("ours")]).warnings == ()
     assert "ours" in (root / "team" / "pool.jsonl").read_text()
-
-
-def test_a_shared_file_that_may_only_be_read_is_read(
-    tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    graft(open_shared(tmp_path, root), "theirs")
-    monkeypatch.setattr(os, "access", lambda path, mode: False)
-    pool = open_shared(tmp_path, root)
-    result = pool.graft([draft("mine")])
-    assert (result.grafted, len(result.warnings)) == (1, 1)
-    assert "you may only read it" in pool.statistics().problem
-    assert sorted(decisions(pool)) == ["mine", "theirs"]
-    monkeypatch.undo()
-    assert pool.graft([draft("ours")]).warnings == ()
-    assert pool.statistics().problem == ""
 
 
 def test_bad_lines_of_a_shared_pool_go_to_the_private_quarantine(tmp_path: Path, root: Path) -> None:

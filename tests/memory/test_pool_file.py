@@ -137,13 +137,6 @@ def test_a_file_that_was_replaced_while_its_lock_was_waited_for_is_not_written(t
 # --- Appending ---
 
 
-def test_a_write_that_does_nothing_is_an_error(tmp_path: Path) -> None:
-    file = PoolFile(str(path_in(tmp_path)), System(), lambda descriptor, data: 0)
-    with pytest.raises(StateError, match="Nothing could be written"):
-        append(file, b"a\n")
-    assert path_in(tmp_path).read_bytes() == b""
-
-
 def test_a_disk_that_is_full_in_the_middle(tmp_path: Path) -> None:
     """The real thing: the system cuts the write short at a limit and refuses the next one."""
     file = PoolFile(str(path_in(tmp_path)), System())
@@ -200,31 +193,6 @@ def test_full_file_is_rotated(tmp_path: Path) -> None:
     (tmp_path / "pool.jsonl").write_bytes(b"12345678901\ntorn")
     write(file, b"it is mended before\n")
     assert names(file) == ["pool.1.jsonl", "pool.jsonl"]
-
-
-def test_numbers_sort_as_numbers_and_other_files_are_left_alone(tmp_path: Path) -> None:
-    others = ("pool.x.jsonl", "pool.01.jsonl", "pool.1.jsonl.bak", "a.jsonl")
-    for name in ("pool.10.jsonl", "pool.9.jsonl", *others):
-        (tmp_path / name).write_bytes(b"a\n")
-    file = file_in(tmp_path)
-    assert names(file) == ["pool.9.jsonl", "pool.10.jsonl"]
-    write(file, b"12345678901\n")
-    write(file, b"b\n")
-    assert names(file) == ["pool.9.jsonl", "pool.10.jsonl", "pool.11.jsonl", "pool.jsonl"]
-    assert names(PoolFile(str(tmp_path / "none" / "x.jsonl"), System())) == []
-
-
-def test_failed_rotation_leaves_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = file_in(tmp_path)
-    write(file, b"1234567890\n")
-
-    def fail(*arguments: object) -> None:
-        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
-
-    monkeypatch.setattr(os, "rename", fail)
-    with pytest.raises(StateError, match="can't be set aside: Read-only"):
-        write(file, b"more\n")
-    assert (tmp_path / "pool.jsonl").read_bytes() == b"1234567890\n"
 
 
 @pytest.mark.parametrize("private", [True, False])

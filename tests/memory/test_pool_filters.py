@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.memory.experience import Experience, Provenance
-from foveal.daemon.memory.pool_filters import Criteria, ExperienceListing, chosen, cursor_after, time_of
+from foveal.daemon.memory.pool_filters import Criteria, ExperienceListing, chosen, cursor_after
 from msgspec.structs import replace
 
 ONE = Experience(
@@ -53,15 +53,6 @@ def test_page_after_a_cursor_even_if_its_experience_is_gone() -> None:
     with pytest.raises(InvalidRequest, match="no next of a page") as caught:
         page(9, "x_1")
     assert caught.value.field == "before"
-
-
-def test_times() -> None:
-    assert time_of(None, "since") is None
-    assert time_of("", "since") is None
-    assert time_of("2025-01-02T01:00:00+01:00", "since") == "2025-01-02T00:00:00.000Z"
-    with pytest.raises(InvalidRequest, match="until must be a time") as caught:
-        time_of("tomorrow", "until")
-    assert caught.value.field == "until"
 
 
 NOW = datetime(2025, 1, 31, tzinfo=UTC)
@@ -112,14 +103,3 @@ def test_criteria_choose_experiences(criteria: Criteria, expected: list[int]) ->
     found = chosen(SHOWN, TRASH, criteria, NOW, {"here.py"}.__contains__)
     assert {one.id for one in found} == {f"x_{number}" for number in expected}
     assert found == sorted(found, key=lambda one: (one.timestamp, one.id), reverse=True)
-
-
-def test_a_path_is_looked_at_once() -> None:
-    seen: list[str] = []
-
-    def exists(path: str) -> bool:
-        seen.append(path)
-        return False
-
-    chosen(SHOWN, TRASH, Criteria(irrelevant=True), NOW, exists)
-    assert sorted(seen) == ["gone.py", "here.py"]

@@ -11,7 +11,7 @@ from foveal.daemon.memory.edits import Edit, PoolChanges
 from foveal.daemon.memory.experience import Experience, Provenance
 from foveal.daemon.memory.graft_batch import GraftBatch, marked_by, says_more
 from foveal.daemon.memory.lines import line_of
-from foveal.daemon.memory.records import Records, words_of
+from foveal.daemon.memory.pool_records import Records, words_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -68,13 +68,6 @@ def test_deleted_experience_is_in_the_trash_until_restored() -> None:
     assert records.settle() is True
     assert [found.id for found in records.shown()] == ["x_2", "x_1"]
     assert records.trash() == []
-
-
-def test_edit_without_effect_changes_nothing() -> None:
-    records = records_of([one(1)])
-    records.add(edit(1, 1, "update", decision="decision 1"))
-    records.add(edit(2, 5, "delete"))
-    assert records.settle() is False
 
 
 def test_an_edit_moves_no_experience_among_those_of_its_moment() -> None:
@@ -202,14 +195,6 @@ def test_words() -> None:
     check("x" * 50, "x" * 40)
 
 
-def test_the_last_that_touched_a_file() -> None:
-    made_of = [replace(one(number), files_touched=("a.py", f"{number}.py")) for number in range(1, 4)]
-    records = records_of([*made_of, edit(1, 2, "delete")])
-    assert [found.id for found in records.touching("a.py")] == ["x_1", "x_3"]
-    assert [found.id for found in records.touching("1.py")] == ["x_1"]
-    assert records.touching("2.py") == []
-
-
 NOW = "2025-01-31T00:00:00.000Z"
 ONE = Experience("", "2025-01-01T00:00:00.000Z", "a", "s", "Use WAL", files_touched=("db.py",))
 
@@ -223,7 +208,7 @@ def taken(records: Records, *experiences: Experience) -> tuple[GraftBatch, list[
 
 def test_a_failure_marks_each_other_once() -> None:
     records = records_of([replace(ONE, id="x_known")])
-    failed = replace(ONE, agent_id="b", outcome="failure", error="e", timestamp=NOW)
+    failed = replace(ONE, agent_id="b", rationale="as x_known", outcome="failure", error="e", timestamp=NOW)
     batch, lines = taken(records, failed, replace(ONE, outcome="reverted"), replace(ONE, outcome="reverted"))
     [new] = batch.new.values()
     assert [(line.get("type"), line.get("of"), line.get("by")) for line in lines] == [
@@ -249,11 +234,6 @@ LATER = Experience("x_b2", "2025-01-05T00:00:00.000Z", "b", "t", "Other", outcom
         ({"decision": "Revert x_a1", "outcome": ""}, []),
         ({"decision": "Revert x_a1", "provenance": Provenance("transcript", "", "low")}, []),
         ({"decision": "Revert x_a12 and max_a1"}, []),
-        ({"decision": "use  wal", "files_touched": ("a.py", "db.py")}, ["x_a1"]),
-        ({"decision": "Use WAL", "files_touched": ("a.py",)}, []),
-        ({"decision": "Use files", "files_touched": ("a.py", "db.py")}, []),
-        ({"decision": "Use WAL"}, []),
-        ({"decision": "Use WAL", "files_touched": ("a.py", "db.py"), "timestamp": "2024"}, []),
     ],
 )
 def test_failures_mark_earlier_experiences(change: dict[str, object], expected: list[str]) -> None:

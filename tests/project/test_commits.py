@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from pathlib import Path
 
@@ -98,24 +97,6 @@ def test_commits_made_here_and_fetched(root: Path, tmp_path: Path) -> None:
     (copy / ".git" / "logs" / "HEAD").unlink()
     assert commits.made_here(str(copy), System()) == frozenset()
     assert commits.made_here(str(tmp_path), System()) == frozenset()
-
-
-def test_a_log_that_can_not_be_opened_for_a_while_is_counted(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nothing was made here as far as one sees, but nobody may keep that."""
-    made = commit(root, a="1")
-    system = System()
-
-    def refuse(path: str, flags: int) -> int:
-        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), path)
-
-    with monkeypatch.context() as denied:
-        denied.setattr(commits, "_open_file", refuse)
-        assert commits.made_here(str(root), system) == frozenset()
-    assert system.denials == 1
-    assert commits.made_here(str(root), system) == {made}
-    assert system.denials == 1
 
 
 def test_a_repository_runs_nothing_of_its_own(root: Path, tmp_path: Path) -> None:

@@ -188,13 +188,6 @@ def test_a_file_modified_just_before_it_was_read_is_compared_by_its_content(tmp_
     assert not all_hold((shown,), system)
 
 
-@pytest.mark.parametrize(("age_ns", "racy"), [(0, True), (RACY_NS - 1, True), (RACY_NS, False), (-1, True)])
-def test_only_the_latest_modifications_are_in_doubt(tmp_path: Path, age_ns: int, racy: bool) -> None:
-    write(tmp_path / "a", b"x", mtime_ns=1_700_000_000_000_000_000)
-    system = FrozenSystem(1_700_000_000_000_000_000 + age_ns)
-    assert shown_of(reader_of(tmp_path, system=system).read("a")).racy is racy
-
-
 def test_a_large_racy_file_is_compared_as_far_as_it_was_read(tmp_path: Path) -> None:
     write(tmp_path / "a", b"x" * 100)
     system = FrozenSystem((tmp_path / "a").stat().st_mtime_ns)

@@ -194,18 +194,6 @@ def test_files_that_cant_be_used_are_reported(tmp_path: Path) -> None:
     }
 
 
-def test_a_file_that_is_refused_is_reported(tmp_path: Path) -> None:
-    class Refusing(System):
-        def read(self, path: str, limit: int | None = None) -> tuple[bytes, os.stat_result]:
-            raise PermissionError(13, "Permission denied", path)
-
-    (tmp_path / ".fovealignore").write_text("x")
-    tree = IgnoreTree(str(tmp_path), ".fovealignore", Refusing())
-    tree.declare("")
-    assert not tree.ignores("", "x", False)
-    assert tree.problems == {".fovealignore": "unreadable"}
-
-
 def test_nested_files_overrule(tmp_path: Path) -> None:
     (tmp_path / "a/b").mkdir(parents=True)
     (tmp_path / ".gitignore").write_text("*.log\n/a/x")

@@ -210,25 +210,6 @@ def test_bad_cwd(home: Path, cwd: str, message: str) -> None:
             call()
 
 
-def test_symlink_loop_as_cwd(home: Path) -> None:
-    (home / "loop").symlink_to(home / "loop")
-    with pytest.raises(InvalidRequest, match="can't be used"):
-        find_root(str(home / "loop"), str(home))
-
-
-def test_parents_that_cant_be_looked_into_mark_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make(home, "p/.git/", "p/a/")
-    real: Callable[..., os.stat_result] = os.stat
-
-    def refuse(path: str, **options: object) -> os.stat_result:
-        if str(path).startswith(f"{home}/p/."):
-            raise PermissionError(13, "Permission denied", path)
-        return real(path, **options)
-
-    monkeypatch.setattr(os, "stat", refuse)
-    assert find_root(str(home / "p/a"), str(home)) == str(home / "p/a")
-
-
 def test_named_root(home: Path) -> None:
     make(home, "p/a/", "file")
     (home / "link").symlink_to(home / "p")

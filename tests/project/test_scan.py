@@ -18,7 +18,6 @@ from foveal.daemon.project import lister, rules, scan
 from foveal.daemon.project.lister import RootGone
 from foveal.daemon.project.rules import ScanSettings
 from foveal.daemon.project.scan import ListingNeeded, ScanChanges
-from foveal.daemon.project.tree import FileRecord
 
 from tests.scan_cases import applied, apply_to, full, git, make, scanner_of
 
@@ -38,16 +37,6 @@ def root(tmp_path: Path) -> Path:
     root = tmp_path.resolve() / "project"
     root.mkdir()
     return root
-
-
-def in_turn(*steps: Callable[[], object]) -> Callable[[], None]:
-    """Return one change that is made of several."""
-
-    def change() -> None:
-        for step in steps:
-            step()
-
-    return change
 
 
 # -- what belongs to the tree
@@ -105,20 +94,6 @@ def test_a_root_that_cant_be_listed_is_gone(root: Path) -> None:
         full(scanner_of(root, system=system))
 
 
-def test_files_that_vanish_during_the_scan(root: Path) -> None:
-    make(root, "a.py", "b.py", "sub/c.py", "other/d.py")
-    system = Faulty()
-    system.before_lstat[f"{root}/a.py"] = (root / "a.py").unlink
-    system.before_lstat[f"{root}/sub"] = lambda: shutil.rmtree(root / "sub")
-    system.before_lstat[f"{root}/other"] = in_turn(
-        lambda: shutil.rmtree(root / "other"), lambda: (root / "other").symlink_to("/")
-    )
-    scanner = scanner_of(root, system=system)
-    known = full(scanner)
-    assert set(known) == {"b.py"}
-    assert set(applied(known, scanner.sweep(known))) == {"b.py", "other"}
-
-
 def test_the_root_goes_and_comes_back(root: Path) -> None:
     make(root, "a.py", "sub/b.py")
     scanner = scanner_of(root)
@@ -138,14 +113,6 @@ def test_the_root_goes_and_comes_back(root: Path) -> None:
     make(root, "c.py")
     known = applied(known, scanner.sweep(known))
     assert set(known) == {"c.py"}
-
-
-def test_a_root_that_goes_during_the_scan(root: Path) -> None:
-    make(root, "a.py", "sub/b.py")
-    system = Faulty()
-    system.before_lstat[f"{root}/sub"] = lambda: shutil.rmtree(root)
-    with pytest.raises(RootGone):
-        full(scanner_of(root, system=system))
 
 
 def test_case_only_rename_on_a_file_system_without_case(root: Path) -> None:
@@ -183,24 +150,6 @@ def tick(probe: Path) -> None:
     before = probe.stat().st_mtime_ns
     while probe.stat().st_mtime_ns == before:
         probe.write_text("")
-
-
-def test_a_folder_that_was_named_too_early_is_examined_again(root: Path) -> None:
-    make(root, "a.py")
-    scanner = scanner_of(root)
-    known = full(scanner)
-    make(root, "new/")
-    changes = scanner.examine([f"{root}/new"], known)
-    assert (changes.upserted, changes.folders_added) == ((), ("new",))
-    make(root, "new/b.py", "new/gone.py", "new/deep/c.py")
-    changes = scanner.examine([f"{root}/new"], known)
-    assert {record.path for record in changes.upserted} == {"new/b.py", "new/gone.py", "new/deep/c.py"}
-    assert changes.folders_added == ("new/deep",)
-    known = applied(known, changes)
-    (root / "new/b.py").write_text("written before the folder was watched\n")
-    (root / "new/gone.py").unlink()
-    changes = scanner.examine([f"{root}/new"], known)
-    assert ([record.path for record in changes.upserted], changes.removed) == (["new/b.py"], ("new/gone.py",))
 
 
 def test_examine_finds_a_folder_replaced_while_it_compares(root: Path) -> None:
@@ -248,17 +197,6 @@ def test_a_folder_that_changes_twice_within_a_tick_of_the_clock(root: Path) -> N
     known = full(scanner)
     make(root, "b.py")
     assert [record.path for record in scanner.sweep(known).upserted] == ["b.py"]
-
-
-def test_racy_files_are_given_until_they_were_read_again(root: Path) -> None:
-    make(root, "a.py")
-    scanner = scanner_of(root)
-    known = full(scanner)
-    stamp = known["a.py"].stamp
-    racy = {"a.py": FileRecord("a.py", stamp, b"digest", "python", racy=True)}
-    assert scanner.sweep(racy).upserted == (FileRecord("a.py", stamp, language="python"),)
-    read = {"a.py": FileRecord("a.py", stamp, b"digest", "python", lines=1)}
-    assert not scanner.sweep(read)
 
 
 @pytest.mark.parametrize(

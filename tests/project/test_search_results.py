@@ -160,7 +160,7 @@ def test_a_text_that_was_shown_is_not_unpacked_again(
     hits = [Hit(chunk, 0.5) for path in ("auth.py", "guide.md") for chunk in chunks(project, path)]
     first = described(project, "session", *hits)
     with monkeypatch.context() as patched:
-        patched.setattr("foveal.daemon.index.chunk_table._packed_texts", None)
+        patched.setattr("foveal.daemon.index.chunk_table._unpacked", None)
         assert described(project, "session", *hits) == first
 
 

@@ -77,8 +77,3 @@ def test_the_layout_holds_every_file_once_and_counts_it_in_every_folder_above(pa
         assert list(folder.files) == sorted(folder.files)
         assert list(folder.folders) == sorted(folder.folders)
         assert all(prefix + name in folders for name in folder.folders)
-
-
-def test_an_empty_project_has_an_empty_root() -> None:
-    root = Layout([]).folders[""]
-    assert (root.files, root.folders, root.total) == ((), (), 0)

@@ -14,8 +14,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from foveal.daemon.core.system import System
-from foveal.daemon.project.scan import Scanner
 from foveal.daemon.project.watcher import WatchBatch, Watcher, WatchSettings
 
 GENEROUS_S = 20.0
@@ -143,50 +141,6 @@ def test_nothing_is_lost_while_streams_are_replaced(
     assert f"{root}/b/unwatched" not in collector.paths
 
 
-def test_with_a_scanner_nothing_is_missed_in_folders_just_made(
-    root: Path, collector: Collector, start: Callable[..., Watcher]
-) -> None:
-    """The way to use both: examine, watch the new folders, examine those again until none is new."""
-    scanner = Scanner(str(root), System())
-    known = {record.path: record for batch in scanner.full() for record in batch}
-    watcher = start("", "a", "b")
-
-    def follow() -> None:
-        while collector.batches:
-            batch = collector.batches.pop(0)
-            paths = set(batch.paths)
-            watcher.add(batch.lost_folders & set(scanner.watch_folders))
-            while paths:
-                changes = scanner.examine(paths, known)
-                for path in changes.removed:
-                    del known[path]
-                known.update((record.path, record) for record in changes.upserted)
-                paths = {f"{root}/{folder}" for folder in changes.folders_added}
-                watcher.add(paths)
-
-    def write() -> None:
-        for number in range(300):
-            folder = root / f"a/n{number % 20}/m{number % 7}"
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / f"f{number}").write_text("x")
-            if number % 50 == 49:
-                (root / f"a/n{number % 20}").rename(root / f"b/n{number}")
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    while writer.is_alive():
-        follow()
-    writer.join()
-
-    def is_complete() -> bool:
-        follow()
-        whole = Scanner(str(root), System()).full()
-        return known == {record.path: record for batch in whole for record in batch}
-
-    wait_until(is_complete)
-    assert len(known) == 300
-
-
 def test_replaced_folders_are_named(root: Path, collector: Collector, start: Callable[..., Watcher]) -> None:
     (root / "a/deep").mkdir()
     watcher = start("", "a", "a/deep", "b")
@@ -229,28 +183,6 @@ def has_path(collector: Collector, path: str) -> bool:
 def mode_of(watcher: Watcher) -> str:
     """Return the mode through a call, since mypy takes a property for unchanged after an assert."""
     return watcher.mode
-
-
-def test_an_on_batch_that_fails_is_an_overflow(root: Path) -> None:
-    caught: list[threading.ExceptHookArgs] = []
-    collector = Collector()
-
-    def refuse_once(batch: WatchBatch) -> None:
-        if not caught:
-            raise ValueError("no room")
-        collector(batch)
-
-    hook = threading.excepthook
-    threading.excepthook = caught.append
-    watcher = Watcher([str(root)], refuse_once, cookie_folder=str(root.parent / "cookies"))
-    try:
-        (root / "new").write_text("x")
-        wait_until(lambda: bool(caught))
-        (root / "next").write_text("x")
-        collector.wait_for(lambda: f"{root}/next" in collector.paths)
-    finally:
-        watcher.close()
-        threading.excepthook = hook
 
 
 def test_the_root_goes_and_comes_back(

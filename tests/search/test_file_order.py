@@ -7,7 +7,7 @@ from typing import Any
 
 from foveal.daemon.index.chunk_table import ChunkPlace
 from foveal.daemon.search.candidates import Candidates, RankedFile
-from foveal.daemon.search.file_order import FEATURES, GROUPS, ORDERED_MAX, features, order_files
+from foveal.daemon.search.file_order import FEATURES, ORDERED_MAX, features
 from foveal.daemon.search.file_order_weights import WEIGHTS
 from foveal.daemon.search.question import take_apart
 from foveal.daemon.search.ranking import by_evidence, rank
@@ -32,15 +32,6 @@ def test_every_weight_is_of_a_feature_and_every_feature_has_a_value() -> None:
     assert features(question, found, [], lambda term: 1.0) == []
 
 
-def test_a_file_that_has_more_of_the_words_goes_before_its_equal() -> None:
-    paths = {1: "lib/one.py", 2: "lib/two.py"}
-    for more, path in paths.items():
-        cover = dict.fromkeys(paths, (0.2, 0.3, 0.2)) | {more: (1.0, 1.0, 1.0)}
-        found = found_in(paths, lexical=[(1, 2.0), (2, 2.0)], cover=cover)
-        first = ranked("parse the header", found)[0]
-        assert (first.path, first.reasons) == (path, ("its words",))
-
-
 def test_a_quoted_text_and_a_named_file_stay_first() -> None:
     paths = {1: "tests/one.py", 2: "lib/parse_header.py"}
     lexical = [(2, 9.0), (1, 1.0)]
@@ -55,8 +46,3 @@ def test_scores_never_rise_and_only_the_first_files_have_a_probability() -> None
     assert scores == sorted(scores, reverse=True)
     assert [bool(file.probability) for file in files] == [n <= ORDERED_MAX for n in paths]
     assert len({file.path for file in files}) == len(paths)
-
-
-def test_nothing_is_ordered_where_nothing_is_found() -> None:
-    assert order_files(take_apart("x"), Candidates(), [], lambda term: 1.0) == []
-    assert {name for names in GROUPS.values() for name in names} <= set(FEATURES)

@@ -85,13 +85,6 @@ def test_chunks(chosen: Filter, chunk: StoredChunk, expected: bool) -> None:
     assert chosen.holds_chunk(chunk) == expected
 
 
-def test_who_names_a_file_means_that_one() -> None:
-    names = ("a.js", "a.jsx", "a.js.map")
-    tree = Tree("/p", 1, {name: FileRecord(name, Stamp(1, 1, 0, 0), b"x", "javascript") for name in names})
-    assert Filter(path_prefix="a.js").files(tree) == ["a.js"]
-    assert Filter(path_prefix="a.j").files(tree) == list(names)
-
-
 SOURCES = {
     "python": "A = 1\nb = 2\ntype C = int\n\n\nclass D:\n    def e(self): ...\n\n\ndef f(): ...\n",
     "typescript": "export const a = 1;\nlet b = 2;\ninterface C { d(): void }\ntype E = C;\nenum F { G }\nclass H { i() {} }\n",

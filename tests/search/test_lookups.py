@@ -110,22 +110,6 @@ def project(tmp_path: Path) -> Iterator[Project]:
     made.store.close()
 
 
-def test_a_file_lists_what_it_defines_and_what_it_is_connected_with(project: Project) -> None:
-    node = project.found("src/auth.py")
-    assert (node["node_id"], node["path"], node["kind"]) == ("src/auth.py", "src/auth.py", "file")
-    assert (node["start_line"], node["end_line"], node["definition"]) == (1, 11, AUTH.rstrip("\n"))
-    assert [one["node_id"] for one in node["symbols"]] == ["src/auth.py#Session", "src/auth.py#Session.login"]
-    assert node["imports"] == [
-        {"module": "os", "line": 1},
-        {"module": "gone", "line": 2, "missing": True},
-        {"module": "shop", "line": 3, "path": "shop/__init__.py"},
-        {"module": "shop", "line": 3, "name": "till", "path": "shop/till.py"},
-    ]
-    assert node["importers"] == [{"path": "main.py", "line": 4}]
-    assert not node["truncated"]
-    assert "unsaved" not in node
-
-
 def test_a_definition_is_given_whole_with_what_is_inside(project: Project) -> None:
     node = project.found("src/auth.py#Session")
     assert node["definition"].startswith("class Session:\n")
@@ -167,18 +151,6 @@ def test_a_file_that_changed_must_be_read_again(project: Project) -> None:
     assert project.describe("src/auth.py#Session") == (None, ["src/auth.py"])
 
 
-def test_a_file_that_the_index_does_not_know_must_be_read(project: Project) -> None:
-    (project.root / "new.py").write_text("x = 1\n")
-    node, stale = project.describe("new.py")
-    assert node is not None
-    assert (node["definition"], stale) == ("x = 1", ["new.py"])
-
-
-def test_a_file_that_vanished_must_be_looked_for_again(project: Project) -> None:
-    (project.root / "main.py").unlink()
-    assert project.describe("main.py") == (None, ["main.py"])
-
-
 def test_a_skipped_file_is_known_without_definitions(project: Project) -> None:
     project.write("big.py", "def f(): pass\n" * 20_000, skipped="too_large")
     node = project.found("big.py")
@@ -196,10 +168,6 @@ def test_an_unsaved_buffer_is_given_as_a_file_and_its_definitions_as_they_are_on
     method = project.found("src/auth.py#Session.login", overlays)
     assert method["definition"].startswith("    def login(self, name):")
     assert "unsaved" not in method
-
-
-def test_a_buffer_that_was_never_saved_is_a_file_too(project: Project) -> None:
-    assert project.found("draft.py", {"draft.py": "x = 1\n"})["definition"] == "x = 1"
 
 
 def test_a_long_definition_is_cut_between_characters(project: Project) -> None:

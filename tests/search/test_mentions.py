@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.search.mentions import MAX_PATHS, find_paths, read_path
-from foveal.daemon.search.patterns import clean_path
+from foveal.daemon.search.mentions import MAX_PATHS, find_paths
 
 
 def check(text: str, expected: str) -> None:
@@ -59,25 +58,3 @@ def test_what_only_looks_like_a_path(text: str) -> None:
 
 def test_at_most_so_many_paths() -> None:
     assert len(find_paths(" ".join(f"src/a{number}.py" for number in range(500)))) == MAX_PATHS
-
-
-def test_loosely_a_slash_between_two_words_is_a_path() -> None:
-    assert read_path("loja/carrinho") is None
-    found = read_path("loja/carrinho", loosely=True)
-    assert found is not None
-    assert found.path == "loja/carrinho"
-    assert read_path("and/or", loosely=True) is None
-
-
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
-        ("phar:///usr/bin/app/src/A.php", "/usr/bin/app/src/A.php"),
-        ("package:shop/cart.dart", "shop/cart.dart"),
-        ("webpack-internal:///./src/a.ts", "src/a.ts"),
-        ("file:///C:/proj/a.ts", "/proj/a.ts"),
-        (r"..\lib\a.cs", "lib/a.cs"),
-    ],
-)
-def test_clean_path(path: str, expected: str) -> None:
-    assert clean_path(path) == expected

@@ -8,7 +8,7 @@ import pytest
 from foveal.daemon.index.lexical_indexer import LexicalDocument, LexicalWriter
 from foveal.daemon.index.lexical_reader import LexicalReader
 from foveal.daemon.index.terms import document_terms, path_terms
-from foveal.daemon.search.need import HINT, WEIGHTS, features_of, is_small_talk, need_of
+from foveal.daemon.search.need import HINT, is_small_talk, need_of
 from foveal.daemon.search.query import NEED_MIN, Need
 from foveal.daemon.search.question import LONG_CHARACTERS, take_apart
 from hypothesis import given
@@ -70,15 +70,6 @@ def test_what_it_knows_does(lexical: LexicalReader, prompt: str) -> None:
     assert need(lexical, prompt, found=(0.2, 0.1)).is_probable, "without vectors as well"
 
 
-def test_the_same_words_are_weighed_by_what_was_found(lexical: LexicalReader) -> None:
-    few = need(lexical, "what is a good timeout", near=0.2)
-    many = need(lexical, "what is a good timeout", found=(0.4, 0.3), near=0.6)
-    assert few.probability < many.probability
-    assert f"probability of {few.probability:.2f}" in few.reason
-    assert "(good, timeout)" in few.reason
-    assert "cosine of 0.20" in few.reason
-
-
 def test_what_is_named_outright_is_needed_as_surely(lexical: LexicalReader) -> None:
     assert need(lexical, "zzyzx", named=0.9).probability >= 0.9
     assert not need(lexical, "tell me about zzyzx", named=0.0).is_probable
@@ -105,14 +96,6 @@ def test_a_question_in_another_language_is_hinted_at_the_words_of_the_code(
     lexical: LexicalReader, prompt: str, *, hinted: bool
 ) -> None:
     assert need(lexical, prompt).hint == (HINT if hinted else "")
-
-
-def test_each_feature_has_its_weight_and_names_count_by_their_parts(lexical: LexicalReader) -> None:
-    question = take_apart("and SendCookie")
-    features = features_of(question, lexical, 0.0, (), None)
-    assert {"constant", *features} == set(WEIGHTS)
-    assert features["known in names"] == 1.0, "though `sendcookie` is no name"
-    assert features["shaped"] == 1.0
 
 
 @given(st.text(max_size=200), st.floats(0, 1), st.lists(st.floats(0, 1), max_size=20), st.floats(-1, 1))

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import pytest
 from foveal.daemon.search.blocks import (
-    MAX_WINDOWS,
-    WINDOW_WORDS,
-    content_words,
-    cut_windows,
     plain,
     telling_lines,
 )
@@ -48,11 +44,6 @@ def test_templates_versions_and_trailers_are_left_out() -> None:
     ]
 
 
-def test_a_section_about_versions_ends_at_the_next_heading() -> None:
-    lines = ["## Versions", "alpha", "### of the server", "beta", "## Cause", "gamma"]
-    assert [line for line in telling_lines(lines) if line] == ["## Cause", "gamma"]
-
-
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
@@ -69,32 +60,3 @@ def test_a_section_about_versions_ends_at_the_next_heading() -> None:
 )
 def test_plain(line: str, expected: str) -> None:
     assert " ".join(plain(line).split()) == expected
-
-
-def test_long_prose_has_its_title_first_and_keeps_both_ends() -> None:
-    words = [f"word{number}" for number in range(3_000)]
-    windows = cut_windows(["The title. And more.", " ".join(words)])
-    assert len(windows) == MAX_WINDOWS
-    assert windows[0] == "The title."
-    assert windows[-1].endswith("word2999")
-    assert all(len(window.split()) <= WINDOW_WORDS for window in windows)
-
-
-def test_scripts_without_spaces_are_cut_too() -> None:
-    windows = cut_windows(["保存草稿后页面变成空白。" * 200])
-    assert len(windows) == MAX_WINDOWS
-    assert max(map(len, windows)) <= 2 * WINDOW_WORDS
-
-
-@pytest.mark.parametrize(
-    ("prose", "expected"),
-    [
-        ("How does the login flow? The login!", "login flow"),
-        ("Wie funktioniert die Anmeldung", "funktioniert anmeldung"),
-        ("get_user 42 x of user's e-mail", "get_user user's e-mail"),
-        ("登录 流程", "登录 流程"),
-        ("", ""),
-    ],
-)
-def test_content_words(prose: str, expected: str) -> None:
-    assert content_words(prose) == tuple(expected.split())

@@ -69,22 +69,9 @@ def test_a_trace_alone_asks_with_its_error() -> None:
     assert [mention.path for mention in question.paths] == ["com/acme/Tx.java"]
 
 
-def test_a_diff_names_its_files_without_their_sides() -> None:
-    question = take_apart(
-        "diff --git a/src/x.py b/src/x.py\n--- a/src/x.py\n+++ b/src/x.py\n@@ -1 +1 @@\n-a_b\n+c_d"
-    )
-    assert {mention.path for mention in question.paths} == {"src/x.py"}
-    assert {mention.name for mention in question.symbols} == {"a_b", "c_d"}
-
-
 def test_what_a_program_printed_into_a_fence_is_an_error() -> None:
     question = take_apart("open fails:\n```\n$ tool open x.csv\nCouldn't fit table into 209 columns!\n```")
     assert [error.phrases for error in question.errors] == [("Couldn't fit table into",)]
-
-
-def test_a_text_that_looks_like_a_template_keeps_its_words() -> None:
-    assert take_apart("Version: 3").prose == "Version: 3"
-    assert take_apart("steps to reproduce").words == ("steps", "reproduce")
 
 
 @pytest.mark.parametrize(

@@ -171,20 +171,6 @@ def test_labelled_questions_of_others() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "depth"),
-    [
-        ("callers of `f_x` to depth 3", 3),
-        ("what does `f_x` call, two levels deep", 2),
-        ("who calls `f_x` directly", 1),
-        ("who calls `f_x`", 0),
-        ("callers of `f_x` to depth 300", 99),
-    ],
-)
-def test_a_depth_is_told(text: str, depth: int) -> None:
-    assert route(text).depth == depth
-
-
-@pytest.mark.parametrize(
     ("relation", "text", "subjects"),
     [
         ("callers", "parse_datei", ("parse_datei",)),
@@ -237,11 +223,6 @@ def test_places(text: str, expected: str) -> None:
 def test_the_evidence_says_why(text: str, expected: str, reason: str) -> None:
     found = route(text)
     assert (found.route, found.evidence[0][: len(reason)]) == (expected, reason)
-
-
-def test_a_place_beside_a_relation_limits_it() -> None:
-    assert [place.name for place in route("who imports a/b.py in src/web?").places] == ["src/web"]
-    assert route("what depends on models/user.py").places == ()
 
 
 @given(st.text())

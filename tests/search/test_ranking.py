@@ -31,32 +31,6 @@ def order(text: str, found: Candidates) -> list[str]:
     return [file.path for file in ranked(text, found)]
 
 
-def test_without_one_list_the_other_decides() -> None:
-    paths = {1: "a.py", 2: "b.py"}
-    assert order("x", candidates(paths, lexical=[(2, 3.0), (1, 1.0)])) == ["b.py", "a.py"]
-    assert order("x", candidates(paths, vector=[(2, 0.3), (1, 0.1)])) == ["b.py", "a.py"]
-    assert order("x", candidates(paths)) == []
-
-
-def test_equal_scores_go_by_path() -> None:
-    paths = {1: "c.py", 2: "a.py", 3: "b.py"}
-    found = candidates(paths, lexical=[(1, 2.0), (2, 2.0), (3, 2.0)])
-    assert order("x", found) == order("x", found) == ["a.py", "b.py", "c.py"]
-
-
-def test_a_chunk_that_is_gone_is_passed_over() -> None:
-    assert order("x", candidates({1: "a.py"}, lexical=[(7, 9.0), (1, 2.0)])) == ["a.py"]
-
-
-def test_several_good_chunks_of_a_file_raise_it() -> None:
-    found = candidates(
-        {1: "a.py", 2: "b.py", 3: "b.py", 4: "c.py"}, lexical=[(1, 5.0), (2, 4.9), (3, 4.8), (4, 1.0)]
-    )
-    files = ranked("x", found)
-    assert [file.path for file in files] == ["b.py", "a.py", "c.py"]
-    assert [chunk.id for chunk, _ in files[0].chunks] == [2, 3]
-
-
 @pytest.mark.parametrize(
     ("text", "evidence", "first"),
     [
@@ -115,9 +89,3 @@ WEIGHTS = {"a": 0.75, "b": 0.25}
 )
 def test_by_scores(lists: Lists, expected: dict[str, float]) -> None:
     assert fuse_scores(lists, WEIGHTS) == pytest.approx(expected)
-
-
-def test_a_list_without_weight_counts_as_none() -> None:
-    lists: Lists = {"a": [("x", 2.0), ("y", 1.0)], "b": [("z", 1.0)]}
-    assert set(fuse_scores(lists, {"a": 1.0, "b": 0.0})) == {"x", "y"}
-    assert fuse_scores({"a": [], "b": [("z", 1.0)]}, {"a": 1.0, "b": 0.0}) == {}

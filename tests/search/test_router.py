@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from foveal.daemon.core.system import System
+from foveal.daemon.index.chunk_table import pack_chunks
 from foveal.daemon.index.chunks import chunk_source
-from foveal.daemon.index.lexical_files import FOLDER
 from foveal.daemon.index.lexical_handle import LexicalHandle
 from foveal.daemon.index.store import FileContent, Store
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.search.candidates import GatheredCandidates
 from foveal.daemon.search.filters import EVERYTHING, Filter
-from foveal.daemon.search.query import Hit, Route
-from foveal.daemon.search.router import COPIES_MAX, conclude, gather
+from foveal.daemon.search.query import Hit
+from foveal.daemon.search.router import conclude, gather
 from msgspec.structs import replace
 
 from tests.search_cases import Indexed, indexed
@@ -61,51 +60,6 @@ def paths(project: Indexed, text: str, chosen: Filter = EVERYTHING, **options: A
     return [hit.path for hit in finish(project, collect(project, text, chosen, **options))]
 
 
-def test_a_relation_that_the_caller_says_is_answered_by_the_graph_alone(project: Indexed) -> None:
-    gathered = collect(project, "wer ruft `login` auf?", route="structural", relation="callers")
-    assert [hit.path for hit in gathered.answer or ()] == ["tests/test_auth.py"]
-    assert gathered.evidence[0] == "the caller asks for callers"
-    assert collect(project, "NoSuchThing", route="structural", relation="callers").answer == ()
-
-
-def test_a_question_is_worked_out_as_far_as_it_is_needed(project: Indexed) -> None:
-    of_the_graph = collect(project, "where is login defined", route="structural").question
-    assert not {"windows", "frames", "errors", "words"} & vars(of_the_graph).keys()
-    in_words = collect(project, "password of a user").question
-    assert "windows" in vars(in_words), "else it would be worked out on the event loop"
-
-
-def test_words_find_files_best_first_each_once(project: Indexed) -> None:
-    hits = finish(project, collect(project, "password login"))
-    assert hits[0].path == "shop/auth.py"
-    assert len({hit.path for hit in hits}) == len(hits)
-    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-    assert all(0 <= hit.score < 1 and hit.sources["lexical"] >= 1 for hit in hits)
-
-
-@pytest.mark.parametrize(
-    ("text", "route", "taken", "answered"),
-    [
-        ("where is Session defined", None, "structural", ["shop/sessions.py"]),
-        ("where is Session defined", "hybrid", "hybrid", None),
-        ("how does the login work", None, "semantic", None),
-        ("who imports shop/sessions.py", None, "structural", ["shop/auth.py"]),
-        ("what functions call login", None, "structural", ["tests/test_auth.py"]),
-        ("where is NoSuchThing defined", None, "structural", None),
-        ("password", "structural", "structural", []),
-    ],
-)
-def test_routes(
-    project: Indexed, text: str, route: Route | None, taken: Route, answered: list[str] | None
-) -> None:
-    gathered = collect(project, text, route=route)
-    assert (gathered.route, gathered.evidence != ()) == (taken, True)
-    hits = gathered.answer
-    assert (None if hits is None else [hit.path for hit in hits]) == answered
-    if route is not None:
-        assert any(f"chose {route}" in reason for reason in gathered.evidence)
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -134,35 +88,6 @@ def test_a_place_that_can_not_be_kept_to_is_said(project: Indexed, text: str, ch
     found = {hit.path for hit in finish(project, gathered)}
     assert found
     assert all(path.startswith(chosen.path_prefix) for path in found)
-
-
-@pytest.mark.parametrize(
-    ("chosen", "expected"),
-    [
-        (Filter(path_prefix="shop/"), ["shop/auth.py", "shop/cart.py"]),
-        (Filter(glob="**/cart.py"), ["copy/cart.py", "shop/cart.py"]),
-        (Filter(languages=frozenset({"markdown"})), ["docs/guide.md"]),
-        (Filter(kinds=frozenset({"section"})), ["docs/guide.md"]),
-        (Filter(symbol="login"), ["shop/auth.py"]),
-        (Filter(path_prefix="shop/", symbol="checkout"), ["shop/cart.py"]),
-        (Filter(path_prefix="nowhere/"), []),
-        (Filter(changed_ns=10**20), []),
-        (Filter(kinds=frozenset({"nothing"})), []),
-        (Filter(symbol="NoSuchThing"), []),
-    ],
-)
-def test_filters(project: Indexed, chosen: Filter, expected: list[str]) -> None:
-    assert sorted(paths(project, "password", chosen)) == expected
-    gathered = collect(project, "password", chosen)
-    if gathered.files == ():
-        assert gathered.answer == (), "nothing is asked at all"
-
-
-def test_filters_hold_for_the_structure_too(project: Indexed) -> None:
-    assert paths(project, "where is checkout defined", limit=1) == ["copy/cart.py"]
-    assert paths(project, "where is checkout defined", Filter(path_prefix="shop/"), limit=1) == [
-        "shop/cart.py"
-    ]
 
 
 def test_vectors_add_what_no_word_finds_wherever_it_stands(project: Indexed) -> None:
@@ -213,56 +138,6 @@ def test_words_choose_the_place_in_a_file_that_is_named(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "route", "glob", "prefix"),
-    [
-        ("how does the in:fly password run", "positional", "", ""),
-        ("in:login password", "positional", "", ""),
-        ("in:shop password", "positional", "", "shop/"),
-        ("in:guide.md password", "positional", "", "docs/guide.md"),
-        ("in:fly in:shop password", "positional", "", "shop/"),
-        ("path:login password", "positional", "", ""),
-        ("find password in **/cart.py", "positional", "**/cart.py", ""),
-        ("password glob:*.md", "positional", "*.md", ""),
-        ("find password in **/nothing.py", "positional", "", ""),
-    ],
-)
-def test_only_files_and_folders_bear_a_filter_out(
-    project: Indexed, text: str, route: str, glob: str, prefix: str
-) -> None:
-    gathered = collect(project, text)
-    assert (gathered.route, gathered.filter) == (route, Filter(path_prefix=prefix, glob=glob))
-    assert finish(project, gathered)
-
-
-def test_of_many_copies_some_are_looked_at(tmp_path: Path) -> None:
-    copies = {f"vendor{n:03}/a.py": "def gadget():\n    return 1\n" for n in range(COPIES_MAX + 20)}
-    project = indexed(tmp_path, {**copies, "b.py": "def other():\n    return 2\n"})
-    with project.reader() as reader:
-        vectors = [(chunk.digest, 0.9) for chunk in reader.chunks.of_paths(["vendor000/a.py", "b.py"])]
-    found = [hit.path for hit in finish(project, collect(project, "zzz"), vectors, 1_000)]
-    assert len(found) == COPIES_MAX + 1
-    assert "b.py" in found
-    last = Filter(path_prefix=f"vendor{COPIES_MAX + 19:03}/")
-    narrowed = collect(project, "zzz", last)
-    assert [hit.path for hit in finish(project, narrowed, vectors)] == [f"{last.path_prefix}a.py"]
-
-
-@pytest.mark.parametrize("limit", [0, 1, 3, 1_000])
-def test_at_most_so_many(project: Indexed, limit: int) -> None:
-    hits = finish(project, collect(project, "password"), limit=limit)
-    assert len(hits) == min(limit, 5)
-
-
-@pytest.mark.parametrize(
-    "text", ["", "   \n", "the of and", "?!…", "\U0001f600", "zzz qqq", "\0", "*" * 9_000, "登录"]
-)
-def test_a_question_without_words_finds_nothing(project: Indexed, text: str) -> None:
-    gathered = collect(project, text)
-    assert list(finish(project, gathered)) == []
-    assert gathered.degraded == ()
-
-
 def test_without_a_lexical_index_the_rest_answers_and_says_so(project: Indexed, tmp_path: Path) -> None:
     handle = LexicalHandle(str(tmp_path / "none"))
     gathered = collect(project, "password in `login`", handle=handle)
@@ -270,17 +145,6 @@ def test_without_a_lexical_index_the_rest_answers_and_says_so(project: Indexed, 
     assert "not searched by words" in gathered.degraded[0]
     assert [hit.path for hit in finish(project, gathered)] == ["shop/auth.py"], "by its name"
     assert paths(project, "where is Session defined", handle=handle) == ["shop/sessions.py"]
-
-
-def test_a_damaged_lexical_index_is_reported(project: Indexed, tmp_path: Path) -> None:
-    shutil.copytree(project.folder / FOLDER, tmp_path / FOLDER)
-    for path in (tmp_path / FOLDER).iterdir():
-        if path.suffix == ".idx":
-            data = bytearray(path.read_bytes())
-            data[0] ^= 0xFF
-            path.write_bytes(data)
-    gathered = collect(project, "password", handle=LexicalHandle(str(tmp_path)))
-    assert (gathered.lexical_damaged, list(finish(project, gathered))) == (True, [])
 
 
 def test_a_file_whose_words_are_not_committed_yet_is_found_as_it_is_now(tmp_path: Path) -> None:
@@ -293,7 +157,7 @@ def test_a_file_whose_words_are_not_committed_yet_is_found_as_it_is_now(tmp_path
         chunks = chunk_source("shop/auth.py", text.encode(), parsed, "python")
         record = replace(project.tree.files["shop/auth.py"], digest=b"other")
         with store.transaction():
-            store.put_contents([FileContent(record, parsed.symbols, (), chunks)])
+            store.put_contents([FileContent(record, parsed.symbols, (), pack_chunks(chunks))])
     finally:
         store.close()
     hits = finish(project, collect(project, "password login"))
@@ -311,8 +175,3 @@ def test_a_file_that_went_meanwhile_is_left_out(tmp_path: Path) -> None:
     former = project.tree
     project.tree = former.with_changes(former.generation + 1, (), ["shop/auth.py"])
     assert "shop/auth.py" not in [hit.path for hit in finish(project, gathered)]
-
-
-def test_a_relation_of_other_things_than_the_name_is_not_asked_of_the_graph(project: Indexed) -> None:
-    assert collect(project, "who calls login?").route == "structural"
-    assert collect(project, "where are login functions called?").route == "semantic"

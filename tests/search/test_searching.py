@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import threading
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
-from foveal.daemon.core.errors import FovealError
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
-from foveal.daemon.core.work import Deadline
-from foveal.daemon.embedding.messages import SearchVectors, VectorHits
 from foveal.daemon.engine.engine import Engine
 from foveal.daemon.index.lexical_files import FOLDER
 from foveal.daemon.search.answers import ProjectCall
-from foveal.daemon.search.candidates import named_chunks
 from foveal.daemon.search.filters import EVERYTHING, Filter
-from foveal.daemon.search.meaning_search import VECTORS_SHARE
 from foveal.daemon.search.query import SearchQuery, SearchResult
 from foveal.daemon.workspace.freshness import deadline_of
 from foveal.daemon.workspace.project import Project
-from msgspec.structs import replace
 
 from tests.conftest import write_files
 
@@ -75,13 +68,6 @@ async def search(engine: Engine, project: Project, text: str, **options: Any) ->
 
 def paths(found: SearchResult) -> list[str]:
     return [hit.path for hit in found.hits]
-
-
-async def test_without_embeddings_words_answer_and_nothing_is_degraded(base: Path) -> None:
-    async with running(base) as (engine, project):
-        found = await search(engine, project, "password login")
-        assert paths(found)[0] == "shop/auth.py"
-        assert (found.degraded, found.hint, found.intent, found.route) == ((), "", "hybrid", "hybrid")
 
 
 async def test_limits_scores_and_the_scopes_own_files(base: Path) -> None:
@@ -146,65 +132,12 @@ async def test_an_index_that_can_not_be_read_is_said(base: Path, monkeypatch: py
             assert found.hits == ()
             assert "malformed" in found.degraded[0]
         with monkeypatch.context() as patched:
-            for room in ("pipeline", "results"):
-                patched.setattr(f"foveal.daemon.search.{room}.describe_from", _damaged)
+            patched.setattr("foveal.daemon.search.results.describe_each", _damaged)
             reply = await engine.answers.query(
                 ProjectCall.begin(project, fresh="no"), SearchQuery("password", 5)
             )
             assert reply["results"] == []
             assert "malformed" in reply["degraded"][-1]
-
-
-def count_turns(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """Return a list that grows with each turn of a builder's thread."""
-    turns: list[object] = []
-    in_builder = engine._work.in_builder
-
-    def counted(work: Callable[[], T]) -> Coroutine[Any, Any, T]:
-        turns.append(work)
-        return in_builder(work)
-
-    monkeypatch.setattr(engine._work, "in_builder", counted)
-    return turns
-
-
-async def test_the_answer_of_the_graph_is_told_in_one_turn(
-    base: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with running(base) as (engine, project):
-        turns = count_turns(engine, monkeypatch)
-        reply = await engine.answers.query(
-            ProjectCall.begin(project, fresh="no"), SearchQuery("where is login defined", 5)
-        )
-        assert (reply["route"], [one["node_id"] for one in reply["results"]]) == (
-            "structural",
-            ["shop/auth.py#login"],
-        )
-        assert len(turns) == 1
-        with monkeypatch.context() as patched:
-            for room in ("pipeline", "results"):
-                patched.setattr(f"foveal.daemon.search.{room}.describe_from", _damaged)
-            damaged = await engine.answers.query(
-                ProjectCall.begin(project, fresh="no"), SearchQuery("where is checkout defined", 5)
-            )
-            assert damaged["results"] == []
-            assert "malformed" in damaged["degraded"][-1]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "what calls login",
-        "what breaks if login changes",
-        "which tests reach login",
-        "who imports shop/auth.py",
-    ],
-)
-async def test_the_graph_answers_alone(base: Path, text: str) -> None:
-    async with running(base) as (engine, project):
-        found = await search(engine, project, text)
-        assert found.route == "structural"
-        assert {(hit.path, hit.certainty) for hit in found.hits} == {("tests/test_auth.py", "resolved")}
 
 
 async def test_the_same_question_is_answered_by_what_changed_meanwhile(base: Path) -> None:
@@ -219,24 +152,6 @@ async def test_the_same_question_is_answered_by_what_changed_meanwhile(base: Pat
         assert len(reply["results"]) == 2, "a file that wasn't known"
 
 
-async def test_what_is_told_is_what_who_asks_gets(base: Path) -> None:
-    async with running(base) as (engine, project):
-        plain = SearchQuery("what is in class login or checkout", 5, route="structural")
-        first = frozenset({"shop/cart.py"})
-        for ask in (
-            plain,
-            replace(plain, min_score=1.0),
-            replace(plain, first=first),
-            replace(plain, limit=1),
-        ):
-            deadline = deadline_of(project, 60_000)
-            found = await engine._searching.search(project, ask, deadline, describes=True)
-            again = await engine._searching.search(project, ask, deadline)
-            assert found.described is not None
-            assert (found.hits, again.described) == (again.hits, None)
-            assert [one["node_id"] for one in found.described.results] == [hit.node_id for hit in found.hits]
-
-
 async def test_an_embedder_that_does_not_answer_costs_only_its_part(
     base: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -246,43 +161,6 @@ async def test_an_embedder_that_does_not_answer_costs_only_its_part(
         found = await search(engine, project, "password login")
         assert paths(found)[0] == "shop/auth.py"
         assert found.degraded == ("not searched by meaning: the embedding model didn't answer in time",)
-
-
-async def test_vectors_leave_time_to_rank_what_the_words_found(
-    base: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with running(base, embedding=True) as (engine, project):
-        asked: list[SearchVectors] = []
-
-        async def hear(command: SearchVectors) -> VectorHits:
-            asked.append(command)
-            raise FovealError("not now")
-
-        monkeypatch.setattr(engine.semantics, "search", hear)
-        soon = Deadline(asyncio.get_running_loop().time() + 1)
-        found = await engine._searching.search(project, SearchQuery("password login", 10), soon)
-        assert paths(found)[0] == "shop/auth.py"
-        assert asked[0].wait_s <= 0.8 * VECTORS_SHARE
-
-
-async def test_vectors_are_searched_while_the_words_are(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with running(base, embedding=True) as (engine, project):
-        while not engine._searching.is_settled(project):
-            await search(engine, project, "sign in with a secret")
-        asked = threading.Event()
-
-        async def hear(command: SearchVectors) -> VectorHits:
-            asked.set()
-            return VectorHits((), 0)
-
-        def wait(*arguments: Any) -> Any:
-            assert asked.wait(GENEROUS_S), "the vectors wait for the words"
-            return named_chunks(*arguments)
-
-        monkeypatch.setattr(engine.semantics, "search", hear)
-        monkeypatch.setattr("foveal.daemon.search.router.named_chunks", wait)
-        found = await search(engine, project, "password login")
-        assert paths(found)[0] == "shop/auth.py"
 
 
 async def test_meaning_finds_what_no_word_does(base: Path) -> None:
@@ -300,16 +178,3 @@ def _damaged(*_: object, **__: object) -> Any:
 
 async def _never(command: object) -> Any:
     await asyncio.Event().wait()
-
-
-async def test_files_that_questions_found_are_embedded_first(
-    base: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with running(base) as (engine, project):
-        preferred: list[list[str]] = []
-        monkeypatch.setattr(
-            engine._searching._semantics, "prefer", lambda _root, paths: preferred.append(list(paths))
-        )
-        found = await search(engine, project, "password login")
-        await search(engine, project, "zzzz nothing says this", limit=0)
-        assert preferred == [list(dict.fromkeys(paths(found)))]

@@ -315,19 +315,6 @@ def test_a_name_that_means_nothing(project: Indexed, relation: Relation, written
     assert found.remarks[0].startswith(said) or not written.strip(".:")
 
 
-def test_it_says_what_leads_there(project: Indexed) -> None:
-    hits = ask(project, "impact", "login").hits
-    assert [(hit.via, hit.steps) for hit in hits[:2]] == [
-        ("login", ("shop/auth.py#login",)),
-        ("handle → login", ("shop/views.py#handle", "shop/auth.py#login")),
-    ]
-    (one, *_) = ask(project, "callees", "login").hits
-    assert (one.reference, one.via) == (("shop/auth.py", 6), "shop/auth.py:6")
-    assert {hit.via for hit in ask(project, "importers", "sessions.py").hits} == {"shop/sessions.py"}
-    assert [hit.via for hit in ask(project, "cycles").hits] == ["a.py → b.py → a.py"]
-    assert "main → handle → login" in ask(project, "connection", "main", "login").remarks[0]
-
-
 @pytest.mark.parametrize(("depth", "count"), [(0, 2), (1, 2), (2, 5), (3, 6), (99, 6), (-1, 2)])
 def test_an_impact_is_followed_to_a_depth(project: Indexed, depth: int, count: int) -> None:
     assert len(ask(project, "impact", "login", depth=depth).hits) == count

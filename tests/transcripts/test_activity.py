@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.transcripts import activity
 from foveal.daemon.transcripts.activity import Activity, ActivityLog, in_command
 from foveal.daemon.transcripts.entry import Entry, EntryKind
 
@@ -61,9 +60,3 @@ def test_calls_that_failed_or_have_no_result_touch_nothing() -> None:
         entry("result", 4, call_id="unknown"),
     )
     assert collected(entry("call", 5, **edit)), "a host that keeps no results"
-
-
-def test_activities_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(activity, "ACTIVITY_MAX", 3)
-    found = collected(*(entry("agent", 1, text=f"see a{number}.py") for number in range(9)))
-    assert [item.path for item in found] == ["a0.py", "a1.py", "a2.py"]

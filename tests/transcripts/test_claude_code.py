@@ -57,18 +57,6 @@ def test_a_long_output_keeps_its_head_and_its_tail() -> None:
     assert "[…]" in entry.text
 
 
-def test_repeated_records_and_blocks_count_once() -> None:
-    chat = Claude()
-    first = chat.text("I chose SQLite.", "m1")
-    # A later row of the same message, with the block again and other figures of usage.
-    again = {**first, "uuid": "other"}
-    prompt = chat.user("Go on")
-    assert said_in(read(first, again, prompt, first, prompt)) == [
-        ("agent", "I chose SQLite."),
-        ("user", "Go on"),
-    ]
-
-
 def test_only_typed_text_is_a_prompt() -> None:
     def check(expected: list[tuple[str, str]], record: dict[str, Any]) -> None:
         assert said_in(read(record)) == expected

@@ -78,13 +78,3 @@ def test_a_result_fails_by_its_flag_or_exit_code() -> None:
     check(complete("2 failed\n<shellId: 0 completed with exit code 1>"), failed=True)
     check(complete("2 failed", shellExecution={"exitCode": 1}), failed=True)
     check(complete(success=False, result=None, error={"message": "denied"}), failed=True)
-
-
-def test_own_tools_and_output_are_left_out() -> None:
-    own = event(
-        "tool.execution_start", toolCallId="c1", toolName="foveal-search_code", mcpServerName="foveal"
-    )
-    assert not read(own, complete("a decision of the past"))
-    assert read(start("bash", command="foveal query x"), complete("a decision of the past"))[1].text == ""
-    context = complete("Created\n<foveal-context>\nI chose x\n</foveal-context>")
-    assert read(start("create", path="/w/a.py"), context)[1].text == "Created\n"

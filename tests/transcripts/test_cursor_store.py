@@ -45,15 +45,6 @@ def test_cursor_roundtrips(tmp_path: Path) -> None:
     )
 
 
-def test_links_share_one_cursor(tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(tmp_path / "t.jsonl")
-    store = CursorStore(str(tmp_path), Clock())
-    store.put(str(tmp_path / "link"), cursor(10))
-    assert store.find(f"{tmp_path}/./t.jsonl") == cursor(10)
-    store.put(f"{tmp_path}/\udcff", cursor(11))
-    assert store.find(f"{tmp_path}/\udcff") == cursor(11)
-
-
 def test_oldest_cursors_are_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cursor_store, "CURSORS_MAX", 3)
     store = CursorStore(str(tmp_path), Clock())

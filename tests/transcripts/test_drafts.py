@@ -6,20 +6,19 @@ from pathlib import Path
 
 from foveal.daemon.memory.experience import Draft, Provenance
 from foveal.daemon.transcripts.cursor import Cursor
-from foveal.daemon.transcripts.extraction import Mined, MinedDecision, drafts_of
+from foveal.daemon.transcripts.extraction import Mined, MinedDecision, draft_of
 from msgspec.structs import replace
 
 FINDING = MinedDecision(
     "Use WAL", "Readers wait", ("src/db.py",), "failure", "it locked", 7, "2026-11-20T10:00:00.000Z",
-    "normal", "ab12", "s1",
+    "ab12", "s1",
 )  # fmt: skip
 MINED = Mined("claude-code", "ab12", "", Cursor(1, 2, "", 0, 0), (FINDING,), (), 0, finished=True)
 
 
 def draft(mined: Mined = MINED, *, root: str = "/w/app", agent_id: str = "", session_id: str = "") -> Draft:
     """Return the draft of what was mined."""
-    (made,) = drafts_of(mined, "/t.jsonl", root, agent_id, session_id)
-    return made
+    return draft_of(mined.findings[0], mined, "/t.jsonl", root, agent_id, session_id)
 
 
 def found(**changes: object) -> Mined:
@@ -32,7 +31,6 @@ def test_draft_holds_the_finding() -> None:
         "Use WAL", "ab12", "s1", "Readers wait", ("src/db.py",), "failure", "it locked",
         "2026-11-20T10:00:00.000Z", provenance=Provenance("claude-code", "/t.jsonl:7", "normal"),
     )  # fmt: skip
-    assert draft(found(trust="low")).provenance.trust == "low"
     assert draft(found(at="yesterday")).timestamp == ""
 
 

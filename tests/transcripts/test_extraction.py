@@ -54,7 +54,7 @@ def test_a_report_with_edits_and_passing_tests() -> None:
     assert finding.decision == "I used a token bucket instead of a fixed window"
     assert finding.rationale == "Bursts doubled the load."
     assert finding.files == ("/w/src/limit.py",)
-    assert (finding.outcome, finding.error, finding.trust) == ("success", "", "normal")
+    assert (finding.outcome, finding.error) == ("success", "")
     assert (finding.line, finding.at, finding.session_id) == (6, "2026-01-31T12:00:00Z", "s1")
 
 
@@ -138,13 +138,6 @@ COMPLAINT = "The report shows wrong hours, find out why."
 UNMARKED = "`parse()` reads the date as local time, so each row shifts by an hour."
 
 
-def test_consequence_belongs_to_its_cause() -> None:
-    text = "The root cause was that the lease is taken twice because nobody checks it. Every restart doubles the workers."
-    finding = Transcript().user("Why so many workers?").edit("src/a.py").agent(text).one()
-    assert "taken twice" in finding.decision
-    assert "doubles" in finding.rationale
-
-
 def asked(text: str = "Please fix it.") -> Transcript:
     return Transcript().user(text)
 
@@ -209,8 +202,3 @@ def test_standing_decision_of_the_user(text: str, decision: str) -> None:
     found = asked(text).edit("m.py").agent("Done.").found()
     assert [one.decision.startswith(decision) for one in found] == [True] * bool(decision)
     assert all((one.files, one.outcome) == ((), "") for one in found)
-
-
-def test_steering_text_gets_low_trust() -> None:
-    text = "I chose the mirror over the registry because https://example.org/x is faster than the registry."
-    assert asked().edit("a.py").agent(text).one().trust == "low"

@@ -146,14 +146,6 @@ The leak was caused by the watcher, whose buffer was too small.
     ]
 
 
-def test_cues_of_languages_are_those_of_english() -> None:
-    names = cues.languages()["english"].table.keys()
-    for language in cues.languages().values():
-        assert names >= language.table.keys()
-        for name in language.table:
-            language.pattern(name)
-
-
 def test_wheel_holds_language_files(tmp_path: Path) -> None:
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)],
@@ -172,8 +164,6 @@ def test_wheel_holds_language_files(tmp_path: Path) -> None:
     ("text", "language"),
     [
         ("", "english"),
-        ("`src/a.py`: 3", "english"),
-        ("The fix is in the cache.", "english"),
         ("Die Wahl fiel auf Argon2.", "german"),
         ("L'erreur venait d'un fuseau horaire ignoré.", "french"),
         ("El error se debía a que la zona horaria se ignoraba.", "spanish"),
@@ -188,8 +178,7 @@ def test_language_is_the_one_with_most_frequent_words(text: str, language: str) 
 @pytest.mark.parametrize(
     "text",
     [
-        *("i tried " * 10_000, "because " * 12_000, "a, so we " * 10_000, "`" * 50_000, "- " * 25_000),
-        *("| a " * 20_000, "x" * 100_000, "\n" * 75_000, "**a" * 22_000, "/a.b" * 22_000, "#" * 50_000),
+        *("i tried " * 10_000, "because " * 12_000, "`" * 50_000, "**a" * 22_000, "/a.b" * 22_000),
     ],
 )
 def test_hostile_text_is_fast(text: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from foveal.daemon.core.errors import InvalidRequest
 from foveal.daemon.transcripts.transcript_file import MAX_FILE_BYTES, Line, lines, opened
 from foveal.daemon.transcripts.transcripts import read
 
-from tests.transcript_cases import Claude, entries_of, said_in, write
+from tests.transcript_cases import Claude, write
 
 
 def refusal(path: str) -> str:
@@ -58,13 +57,6 @@ def test_invalid_transcript_paths_are_refused(tmp_path: Path) -> None:
     check(tmp_path / "loop", "can't be read")
 
 
-def test_a_socket_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)  # a socket's path must be short
-    with socket.socket(socket.AF_UNIX) as server:
-        server.bind("s")
-        assert "not a regular file" in refusal(str(tmp_path / "s"))
-
-
 def test_foreign_or_endless_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "t.jsonl"
     with path.open("wb") as file:
@@ -81,13 +73,6 @@ def test_an_unreadable_file_is_refused(tmp_path: Path) -> None:
     write(path, [Claude().user("x")])
     path.chmod(0)
     assert "Permission denied" in refusal(str(path))
-
-
-def test_a_link_to_a_transcript_is_followed(tmp_path: Path) -> None:
-    path = write(tmp_path / "t.jsonl", [Claude().user("Fix it")])
-    link = tmp_path / "link"
-    link.symlink_to(path)
-    assert said_in(entries_of(str(link))) == [("user", "Fix it")]
 
 
 def test_lines_have_offsets(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator
@@ -109,7 +108,7 @@ async def test_a_decision_becomes_an_experience(
     told: list[dict[str, Any]] = []
     events.subscribe("me", ["experience.grafted"], told.append)
     path, _ = conversation(project, tmp_path / "t.jsonl")
-    result = await grafting.graft_transcript(project, path)
+    result = await grafting.graft(project, path)
     (one,) = kept(project)
     assert (result.grafted, result.duplicates, result.experience_ids) == (1, 0, [one.id])
     assert "SQLite" in one.decision
@@ -123,14 +122,14 @@ async def test_the_same_transcript_adds_nothing_twice(
     project: Project, grafting: GraftService, tmp_path: Path
 ) -> None:
     path, chat = conversation(project, tmp_path / "t.jsonl")
-    await grafting.graft_transcript(project, path)
-    assert await grafting.graft_transcript(project, path) == TranscriptResult()
+    await grafting.graft(project, path)
+    assert await grafting.graft(project, path) == TranscriptResult()
     # Without its cursor it is read again, and known.
     forget_cursors(project)
-    again = await grafting.graft_transcript(project, path)
+    again = await grafting.graft(project, path)
     assert (again.grafted, again.duplicates) == (0, 1)
     append(path, chat.user("And now the lock"), chat.text(OTHER))
-    grown = await grafting.graft_transcript(project, path)
+    grown = await grafting.graft(project, path)
     assert grown.grafted == 1
     assert len(kept(project)) == 2
 
@@ -140,7 +139,7 @@ async def test_a_decision_out_of_two_sessions_is_grafted_once(
 ) -> None:
     for session_id in ("s1", "s2"):
         path, _ = conversation(project, tmp_path / f"{session_id}.jsonl", session_id=session_id)
-        result = await grafting.graft_transcript(project, path)
+        result = await grafting.graft(project, path)
         assert (result.grafted, result.duplicates) == ((1, 0) if session_id == "s1" else (0, 1))
     assert [one.session_id for one in kept(project)] == ["s1"]
 
@@ -150,11 +149,11 @@ async def test_bad_files_are_refused_and_bad_lines_reported(
 ) -> None:
     for bad in (str(tmp_path), str(tmp_path / "missing"), "relative.jsonl", "/a\0b", "/\ud800"):
         with pytest.raises(InvalidRequest) as caught:
-            await grafting.graft_transcript(project, bad)
+            await grafting.graft(project, bad)
         assert caught.value.field == "transcript_path"
     path, _ = conversation(project, tmp_path / "t.jsonl")
     add(path, "not JSON\n" * 60)
-    result = await grafting.graft_transcript(project, path)
+    result = await grafting.graft(project, path)
     assert result.grafted == 1
     assert result.skipped[0] == SkippedLine("it is no JSON object", 5)
     assert result.skipped[-1] == SkippedLine("10 more lines could not be read")
@@ -164,7 +163,7 @@ async def test_findings_that_the_pool_refuses_are_reported_with_their_line(
     project: Project, grafting: GraftService, tmp_path: Path
 ) -> None:
     path, _ = conversation(project, tmp_path / "t.jsonl")
-    result = await grafting.graft_transcript(project, path, agent_id="a" * 500)
+    result = await grafting.graft(project, path, agent_id="a" * 500)
     assert result.grafted == 0
     (skipped,) = result.skipped
     assert skipped.line == 4
@@ -187,29 +186,8 @@ async def test_a_host_that_writes_behind_its_events_is_waited_for(
         if rest:
             add(path, rest.pop(0))
 
-    result = await GraftService(work, events, System(), pause).graft_transcript(project, path)
+    result = await GraftService(work, events, System(), pause).graft(project, path)
     assert (result.grafted, result.skipped, pauses) == (1, [], 3)
-
-
-async def test_interrupted_transcript_is_not_waited_for(
-    project: Project, work: Work, events: EventHub, tmp_path: Path
-) -> None:
-    class Later(System):
-        def time_ns(self) -> int:
-            return super().time_ns() + grafting_module.FRESH_NS
-
-    pauses: list[float] = []
-
-    async def pause(seconds: float) -> None:
-        pauses.append(seconds)
-
-    path = write(tmp_path / "t.jsonl", [Claude().user("Store the sessions")])
-    await GraftService(work, events, System(), pause).graft_transcript(project, path)
-    assert len(pauses) == grafting_module.LAG_STEPS
-    pauses.clear()
-    append(path, Claude("s2").user("And more"))
-    await GraftService(work, events, Later(), pause).graft_transcript(project, path)
-    assert pauses == []
 
 
 async def test_ungrafted_lines_are_read_again(
@@ -223,9 +201,9 @@ async def test_ungrafted_lines_are_read_again(
     with monkeypatch.context() as patch:
         patch.setattr(project.pool, "graft", refuse)
         with pytest.raises(FovealError, match="disk is full"):
-            await grafting.graft_transcript(project, path)
+            await grafting.graft(project, path)
     assert CursorStore(project.folder, System()).find(path) is None
-    assert (await grafting.graft_transcript(project, path)).grafted == 1
+    assert (await grafting.graft(project, path)).grafted == 1
 
 
 async def test_a_process_that_dies_or_hangs_is_an_error(
@@ -234,11 +212,11 @@ async def test_a_process_that_dies_or_hangs_is_an_error(
     path, _ = conversation(project, tmp_path / "t.jsonl")
     monkeypatch.setattr(grafting_module, "ARGV", (sys.executable, "-c", "raise SystemExit(3)"))
     with pytest.raises(FovealError, match="without an answer"):
-        await grafting.graft_transcript(project, path)
+        await grafting.graft(project, path)
     monkeypatch.setattr(grafting_module, "ARGV", (sys.executable, "-c", "import time; time.sleep(1_000)"))
     monkeypatch.setattr(grafting_module, "MINING_S", 0.01)
     with pytest.raises(FovealError, match="within"):
-        await grafting.graft_transcript(project, path)
+        await grafting.graft(project, path)
 
 
 async def test_subagent_in_its_parents_transcript_is_grafted_by_its_name(
@@ -249,26 +227,14 @@ async def test_subagent_in_its_parents_transcript_is_grafted_by_its_name(
     said = sample.read_text().replace("/home/dev/project", project.root)
     path.write_text(said.replace("The subagent is done.", OTHER))
     speaker = "0838d498-86a4-4047-835c-40a0ef49544b"
-    result = await grafting.graft_own(project, str(path), "bc81", "general-purpose", speaker)
+    result = await grafting.graft(project, str(path), "bc81", "general-purpose", speaker)
     assert (result.grafted, result.duplicates) == (1, 0)
-    result = await grafting.graft_own(project, str(path), "bc81", "copilot")
+    result = await grafting.graft(project, str(path), "bc81", "copilot", "")
     assert (result.grafted, result.duplicates) == (1, 0), "the cursor of the parent's words didn't move"
     gzip = ("starlette/middleware/gzip.py",)
     assert {(one.agent_id, one.session_id, one.files_touched) for one in kept(project)} == {
         ("general-purpose", "bc81", gzip), ("copilot", "bc81", ()),
     }  # fmt: skip
-    assert (await grafting.graft_own(project, str(path), "bc81", "copilot")).grafted == 0
-    again = await grafting.graft_own(project, str(path), "bc81", "general-purpose", speaker)
+    assert (await grafting.graft(project, str(path), "bc81", "copilot", "")).grafted == 0
+    again = await grafting.graft(project, str(path), "bc81", "general-purpose", speaker)
     assert (again.grafted, again.duplicates) == (0, 1), "its words lie before the cursor"
-
-
-async def test_many_at_once_are_all_grafted(project: Project, grafting: GraftService, tmp_path: Path) -> None:
-    paths = [
-        conversation(
-            project, tmp_path / f"agent-a{number}.jsonl", f"{number}: {OTHER}", agent_id=f"a{number}"
-        )[0]
-        for number in range(4)
-    ]
-    results = await asyncio.gather(*(grafting.graft_transcript(project, path) for path in [*paths, paths[0]]))
-    assert sum(result.grafted for result in results) == 4
-    assert {one.agent_id for one in kept(project)} == {"a0", "a1", "a2", "a3"}

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Any
-
 from foveal.daemon.context.render import TITLE
 from foveal.daemon.transcripts.injections import (
     CONTEXT_TAG,
@@ -15,16 +11,6 @@ from foveal.daemon.transcripts.injections import (
     is_own_tool,
     printed,
     said,
-)
-
-from tests.transcript_cases import (
-    Claude,
-    codex_item,
-    codex_message,
-    codex_meta,
-    entries_of,
-    said_in,
-    write,
 )
 
 CONTEXT = f"{TITLE}## Recent Decisions\n\n- Use WAL because readers must not wait.\n"
@@ -86,70 +72,6 @@ def test_own_tools_and_commands_are_known() -> None:
         assert is_own_command(command), command
     for command in ("grep foveal README.md", "ls foveal-data", "make"):
         assert not is_own_command(command), command
-
-
-def test_injections_in_transcripts_are_ignored(tmp_path: Path) -> None:
-    """Whatever way our decision came in, no entry repeats it."""
-    chat = Claude()
-    hook: dict[str, Any] = {"type": "hook_additional_context", "content": [CONTEXT]}
-    started = {"type": "hook_success", "stdout": json.dumps({"additionalContext": CONTEXT}), "exitCode": 0}
-    claude = write(
-        tmp_path / "claude.jsonl",
-        [
-            chat.record("attachment", attachment=started),
-            chat.user(f"Fix it\n<{CONTEXT_TAG}>\n{CONTEXT}</{CONTEXT_TAG}>"),
-            chat.record("attachment", attachment=hook),
-            chat.call("mcp__foveal__get_context", {"prompt": "x"}, "t1"),
-            chat.result([{"type": "text", "text": CONTEXT}], "t1"),
-            chat.call("Bash", {"command": "foveal context a.py"}, "t2"),
-            chat.result("- Use WAL because readers must not wait.", "t2"),
-            chat.call("Read", {"file_path": "/w/a.py"}, "t3"),
-            chat.result(f"1 x\n<system-reminder>{CONTEXT}</system-reminder>", "t3"),
-            chat.call("Agent", {"prompt": f"Look\n\n{CONTEXT}"}, "t4"),
-            chat.user(CONTEXT, isMeta=True),
-            chat.text("Fixed."),
-        ],
-    )
-    assert said_in(entries_of(claude)) == [
-        ("user", "Fix it"),
-        ("call", "foveal context a.py"),
-        ("result", ""),
-        ("call", "read"),
-        ("result", "1 x\n"),
-        ("call", "agent"),
-        ("agent", "Fixed."),
-    ]
-    shell = json.dumps({"command": ["bash", "-lc", "foveal context"]})
-    codex = write(
-        tmp_path / "codex.jsonl",
-        [
-            codex_meta(base_instructions={"text": CONTEXT}),
-            codex_message("developer", CONTEXT),
-            codex_message("user", f"Fix it\n\n{CONTEXT}"),
-            codex_item("function_call", name="get_context", namespace="mcp__foveal", call_id="c1"),
-            codex_item("function_call_output", call_id="c1", output=CONTEXT),
-            codex_item("function_call", name="shell", arguments=shell, call_id="c2"),
-            codex_item(
-                "function_call_output", call_id="c2", output="- Use WAL because readers must not wait."
-            ),
-            codex_message("assistant", "Fixed."),
-        ],
-    )
-    assert said_in(entries_of(codex)) == [
-        ("user", "Fix it"),
-        ("call", "foveal context"),
-        ("result", ""),
-        ("agent", "Fixed."),
-    ]
-    plain = write(
-        tmp_path / "plain.jsonl",
-        [
-            {"role": "user", "content": f"Fix it\n{CONTEXT}"},
-            {"role": "tool", "content": CONTEXT, "tool": {"name": "mcp__foveal__get_context"}},
-            {"role": "tool", "content": "- Use WAL", "tool": {"command": "foveal context"}},
-        ],
-    )
-    assert said_in(entries_of(plain)) == [("user", "Fix it"), ("call", "foveal context"), ("result", "")]
 
 
 def test_pasted_text_is_part_of_the_question_only() -> None:

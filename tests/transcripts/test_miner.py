@@ -10,11 +10,9 @@ from typing import Any
 
 import pytest
 from foveal.daemon.core.errors import InvalidRequest
-from foveal.daemon.transcripts.extraction import Mined
 from foveal.daemon.transcripts.miner import mine
-from msgspec import convert
 
-from tests.transcript_cases import Claude, append, write
+from tests.transcript_cases import Claude, write
 
 DECISION = "I decided to use SQLite instead of a JSON file because concurrent writers must not interleave."
 
@@ -44,21 +42,6 @@ def answer(path: str) -> tuple[dict[str, Any], int]:
     return told, process.returncode
 
 
-def test_mining_continues_from_the_cursor(tmp_path: Path) -> None:
-    path, chat = conversation(tmp_path / "t.jsonl")
-    cursor = mine(path, None).cursor
-    again = mine(path, cursor)
-    assert (again.findings, again.cursor, again.finished) == ((), cursor, True)
-    append(path, chat.user("Thanks"))
-    assert not mine(path, cursor).finished
-
-
-def test_miner_process_answers_like_mine(tmp_path: Path) -> None:
-    path, _ = conversation(tmp_path / "t.jsonl")
-    told, code = answer(path)
-    assert (convert(told["mined"], Mined), code) == (mine(path, None), 0)
-
-
 def test_miner_reports_bad_input(tmp_path: Path) -> None:
     with pytest.raises(InvalidRequest) as caught:
         mine(str(tmp_path), None)
@@ -68,24 +51,3 @@ def test_miner_reports_bad_input(tmp_path: Path) -> None:
 def test_miner_ends_with_its_input() -> None:
     argv = [sys.executable, "-m", "foveal.daemon.transcripts.miner"]
     assert subprocess.run(argv, input=b"", capture_output=True, check=False, cwd="/").returncode != 0
-
-
-def test_one_agents_decisions_are_mined(tmp_path: Path) -> None:
-    sample = Path(__file__).parents[1] / "host_transcripts" / "copilot" / "events-subagent.jsonl"
-    path = tmp_path / "events.jsonl"
-    path.write_text(
-        sample.read_text().replace(
-            "The subagent is done.", "I used a lock instead of a queue, because two may write."
-        )
-    )
-
-    def agents(speaker: str | None) -> list[str]:
-        mined = mine(str(path), None, speaker)
-        assert mined.owner == (speaker or "")
-        return [finding.agent_id for finding in mined.findings]
-
-    subagent = "0838d498-86a4-4047-835c-40a0ef49544b"
-    assert agents(None) == [subagent, ""]
-    assert agents("") == [""]
-    assert agents(subagent) == [subagent]
-    assert not agents("somebody else")

@@ -77,12 +77,6 @@ def test_first_speaker_sets_the_label_style(tmp_path: Path) -> None:
     ]
 
 
-def test_times_of_headings_are_read(tmp_path: Path) -> None:
-    path = tmp_path / "chat.md"
-    path.write_text("## User (2026-11-20T10:00:00Z)\nFix it\n")
-    assert [(entry.line, entry.at) for entry in entries_of(str(path))] == [(1, "2026-11-20T10:00:00Z")]
-
-
 def test_other_texts_are_refused() -> None:
     for text in (
         "", "# Users", "## Usage", "User stories", "- User: x", "the User: x", "user: x", "## The user",

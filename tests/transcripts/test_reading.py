@@ -22,10 +22,8 @@ from tests.properties import examples
 from tests.transcript_cases import (
     Claude,
     append,
-    codex_item,
     codex_message,
     codex_meta,
-    entries_of,
     read_all,
     said_in,
     write,
@@ -124,46 +122,6 @@ def test_speaker_is_known_in_the_middle_of_a_file(tmp_path: Path) -> None:
     assert said_in(read_all(str(text), cursor)[0]) == [("user", "Two"), ("agent", "Second.")]
 
 
-def test_half_written_line_waits_for_its_rest(tmp_path: Path) -> None:
-    chat = Claude()
-    path = write(tmp_path / "t.jsonl", [chat.user("Fix it")])
-    last = json.dumps(chat.text("Fixed.")) + "\n"
-    with open(path, "a") as file:
-        file.write(last[:40])
-    with read(path) as reading:
-        assert said_in(reading.entries()) == [("user", "Fix it")]
-        assert (reading.torn, reading.is_finished, reading.skipped) == (True, False, [])
-        cursor = reading.cursor
-    with open(path, "a") as file:
-        file.write(last[40:])
-    with read(path, cursor) as reading:
-        assert said_in(reading.entries()) == [("user", "Fix it"), ("agent", "Fixed.")]
-        assert (reading.torn, reading.is_finished, reading.skipped) == (False, True, [])
-
-
-def test_reading_in_parts_gives_the_same_entries(tmp_path: Path) -> None:
-    chat = Claude()
-    records = [
-        chat.user("One"), chat.text("a", "m1"), chat.text("b", "m1"), chat.user("Twö"),
-        chat.call("Bash", {"command": "make"}), chat.result("bad", is_error=True), chat.text("Otherwise."),
-        chat.user("Three"), chat.text("Done."),
-    ]  # fmt: skip
-    whole = ("\n".join(json.dumps(record, ensure_ascii=False) for record in records) + "\n").encode()
-    path = tmp_path / "t.jsonl"
-    path.write_bytes(whole)
-    expected = entries_of(str(path))
-    for cut in range(len(json.dumps(records[0])) + 2, len(whole), 29):
-        path.write_bytes(whole[:cut])
-        first, cursor = read_all(str(path))
-        with path.open("ab") as file:
-            file.write(whole[cut:])
-        second, _ = read_all(str(path), cursor)
-        assert second == expected[len(expected) - len(second) :]
-        started = second[0].line
-        assert second[0].kind == "user"
-        assert [one for one in first if one.line < started] == [one for one in expected if one.line < started]
-
-
 def test_replaced_or_cut_file_is_read_from_the_start(tmp_path: Path) -> None:
     def check(path: Path, cursor: Any) -> None:
         assert said_in(read_all(str(path), cursor)[0])[0] == ("user", "One")
@@ -222,12 +180,6 @@ def test_unreadable_lines_are_reported(tmp_path: Path) -> None:
         assert (len(reading.skipped), reading.skipped_lines) == (50, 202)
 
 
-def test_cursor_is_valid_only_at_the_end(tmp_path: Path) -> None:
-    path = write(tmp_path / "t.jsonl", [Claude().user("Fix it")])
-    with read(path) as reading, pytest.raises(AssertionError):
-        _ = reading.cursor
-
-
 def test_a_large_file_is_read_in_bounded_memory(tmp_path: Path) -> None:
     chat = Claude()
     path = write(tmp_path / "t.jsonl", [chat.user("Go")])
@@ -270,33 +222,6 @@ _JSON = st.recursive(
     ),
     max_leaves=12,
 )  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("reader", "record"),
-    [
-        (CLAUDE_CODE, {"type": "brand-new", "x": 1}),
-        (CLAUDE_CODE, {"type": "file-history-snapshot", "snapshot": {}}),
-        (CLAUDE_CODE, {**Claude().text("x"), "message": {"content": [None, 5, {"type": None}]}}),
-        (CODEX, codex_item("image_generation_call", id="x")),
-        (CODEX, {"type": "world_state", "payload": {}}),
-        (CODEX, codex_item("reasoning", summary=[None, {"text": 5}], content="x")),
-        (COPILOT, {"type": "brand new", "data": None}),
-        (COPILOT, {"type": "session.start", "data": {"sessionId": 5, "context": []}}),
-        (GEMINI, {"type": "brand new"}),
-        (GEMINI, {"sessionId": 5, "projectHash": None, "kind": []}),
-        (OPENCODE, {"info": 5, "parts": 5}),
-        (OPENCODE, {"info": {"sessionID": "s", "role": "user", "time": 5}, "parts": [None, 5]}),
-        (OPENCODE, {"info": {"role": "assistant", "time": {"created": "x"}}, "parts": []}),
-        (PLAIN, {"role": 5}),
-        (PLAIN, {"role": "user", "content": [None]}),
-    ],
-)
-def test_odd_records_say_nothing(reader: type[TranscriptReader], record: dict[str, Any]) -> None:
-    reading = reader()
-    assert reading.read(1, json.dumps(record).encode()) == []
-    for line in (b"", b"{", b'{"type":"user","mess', b"[1]", b"null", b"\xff\xfe", b"[" * 200_000):
-        assert reading.read(1, line) is None
 
 
 @settings(max_examples=examples(150))

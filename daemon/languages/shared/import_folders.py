@@ -35,7 +35,6 @@ class ImportFolders:
         self._searched = searched
         self._count = -1
         self._entries: dict[str, int] = {}
-        self._go: dict[str, set[str]] = {}
         self._holders: dict[str, set[str]] = {}
         self._packages: dict[str, set[str]] = {}
         self._named: dict[str, set[str]] = {}
@@ -51,11 +50,6 @@ class ImportFolders:
         """Return whether any file is in a folder or below it."""
         self._refresh()
         return folder in self._entries
-
-    def go_files(self, folder: str) -> list[str]:
-        """Return the Go files directly in a folder, sorted."""
-        self._refresh()
-        return sorted(path for path in self._go.get(folder, ()) if path in self._names)
 
     def holding(self, name: str) -> Collection[str]:
         """Return the folders that directly hold a file with an indexed name."""
@@ -96,7 +90,7 @@ class ImportFolders:
     def _refresh(self) -> None:
         if self._count == len(self._names):
             return
-        for index in (self._entries, self._go, self._holders, self._packages, self._named):
+        for index in (self._entries, self._holders, self._packages, self._named):
             index.clear()
         self._sources.clear()
         for path in self._names:
@@ -105,9 +99,7 @@ class ImportFolders:
 
     def _note(self, path: str, difference: int) -> None:
         folder, _, name = path.rpartition("/")
-        if name.endswith(".go"):
-            _toggle(self._go, folder, path, difference)
-        elif name in self._indexed:
+        if name in self._indexed:
             _toggle(self._holders, name, folder, difference)
             twin = within(folder, "__init__.py" if name.endswith("i") else "__init__.pyi")
             if name.startswith("__init__") and (difference > 0 or twin not in self._names):

@@ -23,11 +23,10 @@ from ..workspace.index_view import ProjectSnapshot
 from ..workspace.indexer_client import IndexerClient
 from ..workspace.project import Project
 from .meaning_search import MeaningSearch
-from .query import DescribedHits, Hit, SearchQuery, SearchResult
+from .query import Hit, SearchQuery, SearchResult
 
 if TYPE_CHECKING:
     from .candidates import GatheredCandidates
-    from .pipeline import Turn
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -64,13 +63,10 @@ class SearchService:
         ask: SearchQuery,
         deadline: Deadline,
         policy: Policy = NO_POLICY,
-        *,
-        describes: bool = False,
     ) -> SearchResult:
         """Answer a question from the current index, without the files that the policy hides.
 
-        With `describes` the hits are also put into the form of the reply, in the same call in a thread and
-        from the same state of the index. Raises `ValueError` for an invalid glob.
+        Raises `ValueError` for an invalid glob.
         """
         tree, first = project.tree, False
         unread = tree.pending > FEW_UNREAD
@@ -79,14 +75,14 @@ class SearchService:
             first = await self.read_first(project, deadline, LinkFirst(project.root, *about))
         snapshot = project.snapshot(policy)
         try:
-            gathered, hits, degraded, described = await self._answer(
-                project, snapshot, ask, deadline, describes=describes, linked_first=first
+            gathered, hits, degraded = await self._answer(
+                project, snapshot, ask, deadline, linked_first=first
             )
             unlinked = () if unread else gathered.unlinked
             if unlinked and await self._link_first(project, unlinked, deadline):
                 snapshot = project.snapshot(policy)
-                gathered, hits, degraded, described = await self._answer(
-                    project, snapshot, ask, deadline, describes=describes, linked_first=True
+                gathered, hits, degraded = await self._answer(
+                    project, snapshot, ask, deadline, linked_first=True
                 )
             from . import pipeline  # by now a thread has loaded it
 
@@ -94,7 +90,7 @@ class SearchService:
             if pipeline.goes_on(gathered, hits, ask):
                 # The words that limited the search may have meant something else, so search everywhere too.
                 rest = replace(ask, route="hybrid")
-                wider, others, also_degraded, _ = await self._answer(project, snapshot, rest, deadline)
+                wider, others, also_degraded = await self._answer(project, snapshot, rest, deadline)
                 need = wider.need
                 hits = pipeline.joined(hits, others, ask)
                 degraded += also_degraded
@@ -107,9 +103,7 @@ class SearchService:
         reasons = tuple(dict.fromkeys(degraded))
         if hits:  # the next question is probably about the same files
             self._semantics.prefer(project.root, dict.fromkeys(hit.path for hit in hits[:PREFERRED_HITS]))
-        return SearchResult(
-            hits, gathered.intent, gathered.route, gathered.evidence, reasons, hint, described, need
-        )
+        return SearchResult(hits, gathered.intent, gathered.route, gathered.evidence, reasons, hint, need)
 
     async def _answer(
         self,
@@ -118,23 +112,22 @@ class SearchService:
         ask: SearchQuery,
         deadline: Deadline,
         *,
-        describes: bool = False,
         linked_first: bool = False,
-    ) -> tuple[GatheredCandidates, tuple[Hit, ...], list[str], DescribedHits | None]:
-        """Return the candidates, the hits, the indexes that could not be asked, and the described hits.
+    ) -> tuple[GatheredCandidates, tuple[Hit, ...], list[str]]:
+        """Return the candidates, the hits, and the indexes that could not be asked.
 
-        The last is None without `describes`, or if more hits may follow. Raises `DatabaseError`."""
+        Raises `DatabaseError`."""
         vectors = MeaningSearch(
             self._work, self._semantics, project.root, deadline, settled=self.is_settled(project)
         )
         try:
-            gather = partial(_gather, snapshot, ask, vectors, describes, linked_first=linked_first)
-            gathered, hits, described = await self._read(snapshot, gather)
+            gather = partial(_gather, snapshot, ask, vectors, linked_first=linked_first)
+            gathered, hits = await self._read(snapshot, gather)
             degraded = list(gathered.degraded)
             if gathered.lexical_damaged:
                 self._rebuild(project)
             if hits is not None:
-                return gathered, hits, degraded, described
+                return gathered, hits, degraded
             found, problem, embedded = await vectors.found(gathered)
         finally:
             vectors.cancel()
@@ -142,9 +135,9 @@ class SearchService:
             degraded.append(problem)
         from .pipeline import conclude_hits
 
-        conclude = partial(conclude_hits, snapshot, ask, gathered, found, describes, embedded=embedded)
-        gathered, hits, described = await self._read(snapshot, conclude)
-        return gathered, hits or (), degraded, described
+        conclude = partial(conclude_hits, snapshot, ask, gathered, found, embedded=embedded)
+        gathered, concluded = await self._read(snapshot, conclude)
+        return gathered, concluded, degraded
 
     def is_settled(self, project: Project) -> bool:
         """Whether no chunk waits for its vector, so that the same question will get the same answer later."""
@@ -218,15 +211,14 @@ def _gather(
     snapshot: ProjectSnapshot,
     ask: SearchQuery,
     vectors: MeaningSearch,
-    describes: bool,
     reader: Reader,
     *,
     linked_first: bool,
-) -> Turn:
+) -> tuple[GatheredCandidates, tuple[Hit, ...] | None]:
     # Imported here because loading its tables of words takes longer than starting the daemon.
     from .pipeline import gather_hits
 
-    return gather_hits(snapshot, ask, vectors, describes, reader, linked_first=linked_first)
+    return gather_hits(snapshot, ask, vectors, reader, linked_first=linked_first)
 
 
 def _asked_about(ask: SearchQuery) -> tuple[tuple[str, ...], tuple[str, ...], bool]:

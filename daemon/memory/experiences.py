@@ -7,7 +7,7 @@ import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -19,13 +19,13 @@ from ..core.work import Work
 from ..embedding.embedder_client import EmbedderClient
 from ..project.git import head
 from .edits import DueEdit
-from .experience import Draft, Experience
+from .experience import Draft
 from .file_sketches import FileSketches
-from .lines import Quarantined
 from .pool import GraftResult, Pool, PruneResult
-from .pool_filters import Criteria, ExperienceListing, Seen, as_it_is
-from .records import Known
+from .pool_filters import Criteria, ExperienceListing
+from .pool_records import Known
 
+T = TypeVar("T")
 Change = Literal["updated", "deleted", "restored", "pruned"]
 
 EVENT_IDS_MAX = 1_000
@@ -74,16 +74,14 @@ class Experiences:
             self._events.publish("experience.grafted", data)
         return result
 
-    async def listed(
-        self, project: PoolOwner, listing: ExperienceListing, seen: Seen = as_it_is
-    ) -> tuple[tuple[Experience, ...], int]:
-        """Return a project's matching experiences, newest first, and their total number; `seen` returns one
-        as the caller may see it."""
-        return await self._work.in_builder(partial(_listed, project, listing, seen))
+    async def read(self, project: PoolOwner, work: Callable[[Pool], T]) -> T:
+        """Return what a function reads of a project's pool, as it is on the disk now."""
 
-    async def get(self, project: PoolOwner, experience_id: str) -> Known:
-        """Return an experience with its edits. Raises `NotFound`."""
-        return await self._work.in_builder(partial(_get, project, experience_id))
+        def read() -> T:
+            project.pool.refresh()
+            return work(project.pool)
+
+        return await self._work.in_builder(read)
 
     async def update(self, project: PoolOwner, experience_id: str, fields: dict[str, object]) -> Known:
         """Change fields of an experience. Raises `InvalidRequest` or `NotFound`."""
@@ -126,10 +124,6 @@ class Experiences:
             self._tell(project, "pruned", [experience.id for experience in result.pruned])
         return result
 
-    async def quarantined(self, project: PoolOwner, limit: int) -> tuple[tuple[Quarantined, ...], int]:
-        """Return the last lines that could not be read, and their total number."""
-        return await self._work.in_builder(partial(project.pool.quarantined, limit))
-
     async def _toggle(
         self, project: PoolOwner, change: Change, work: Callable[[], tuple[Known, bool]]
     ) -> tuple[Known, bool]:
@@ -141,16 +135,6 @@ class Experiences:
     def _tell(self, project: PoolOwner, change: Change, ids: list[str]) -> None:
         data = {"project": project.root, "change": change, "count": len(ids)}
         self._events.publish("experience.changed", {**data, "experience_ids": ids[:EVENT_IDS_MAX]})
-
-
-def _listed(project: PoolOwner, listing: ExperienceListing, seen: Seen) -> tuple[tuple[Experience, ...], int]:
-    project.pool.refresh()
-    return project.pool.list(listing, seen)
-
-
-def _get(project: PoolOwner, experience_id: str) -> Known:
-    project.pool.refresh()
-    return project.pool.get(experience_id)
 
 
 COMPARED_MAX = 300

@@ -146,11 +146,6 @@ class Records:
         with self._lock:
             return tuple(self._shown[each] for each in ids if each in self._shown)
 
-    def touching(self, path: str) -> list[Experience]:
-        """Return the last experiences that touched a file, at most `_NEWEST`."""
-        with self._lock:
-            return [self._shown[each] for each in self._last(f"file {path}")]
-
     def relevant(
         self, focus: Collection[str], neighbours: Collection[str], words: Collection[str], limit: int
     ) -> tuple[Experience, ...]:

@@ -1,0 +1,37 @@
+"""Fixtures of the tests of hooks, hosts and faces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from tests.conftest import DaemonProcess
+from tests.hook_install_cases import Machine
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Make a private folder with a path short enough for sockets."""
+    with TemporaryDirectory(prefix="fv-", dir="/tmp") as path:
+        yield Path(path)
+
+
+@pytest.fixture
+def path(folder: Path) -> str:
+    """Choose a socket's path in a private folder."""
+    return str(folder / "foveal.sock")
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Machine:
+    return Machine(tmp_path, monkeypatch, capsys)
+
+
+@pytest.fixture
+def ready(shared_daemon: DaemonProcess, shop: Path) -> Path:
+    """Give a small project that is indexed."""
+    shared_daemon.open_ready(shop)
+    return shop
