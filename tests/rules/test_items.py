@@ -101,10 +101,13 @@ assert len(SENTENCE) == 65
     [
         ("", []),
         (" \n\t\n ", []),
+        ("one\n\ntwo", ["one\n\ntwo"]),
         ("a" * 499 + "\n\n" + "b", ["a" * 499, "b"]),
         ("a" * 300 + "\n \n\n" + "b" * 300 + "\n\nc", ["a" * 300, "b" * 300 + "\n\nc"]),
+        (SENTENCE * 8, [(SENTENCE * 7).strip(), SENTENCE.strip()]),
         ("short\n\n" + SENTENCE * 8, ["short\n\n" + (SENTENCE * 7).strip(), SENTENCE.strip()]),
         ("- item\n" * 100, [("- item\n" * 71).strip(), ("- item\n" * 29).strip()]),
+        ("word " * 120, [("word " * 100).strip(), ("word " * 20).strip()]),
         ("x" * 1_100, ["x" * 500, "x" * 500, "x" * 100]),
         ("文" * 480 + "。" + "字" * 100, ["文" * 480 + "。", "字" * 100]),
     ],

@@ -115,10 +115,13 @@ def test_the_digest_is_of_the_servers_alone(root: Path) -> None:
     [
         (".mcp.json", "{", "can't be understood"),
         (".mcp.json", '{"mcpServers": {"a": {"command": "x"},}}', "can't be understood"),
+        (".mcp.json", "[]", "holds no object"),
         (".mcp.json", '{"mcpServers": []}', "something else than an object under mcpServers"),
         (".mcp.json", '{"mcpServers": 5}', "something else than an object"),
+        (".mcp.json", b"\xff\xfe", "can't be understood"),
         (".mcp.json", '{"a":' * 100_000, "nested too deeply"),
         (".mcp.json", " " * (MAX_BYTES + 1), "exceeds"),
+        (".mcp.json", '{"mcpServers": {"\\u001b[2J": {"command": "x"}}}', "names can't be used"),
         (".codex/config.toml", "a = ", "can't be understood"),
         (".codex/config.toml", f"[mcp_servers.a]\ncommand = 0x{'f' * 20_000}", "can't be used"),
         (".cursor/mcp.json", '{"mcpServers": /* never closed', "can't be understood"),

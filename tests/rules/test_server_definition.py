@@ -38,10 +38,13 @@ def test_digest_covers_what_runs() -> None:
     [
         ("foveal", ("mcp",), True),
         ("/home/me/.local/bin/foveal", ("mcp", "--cwd", "."), True),
+        ("${CLAUDE_PLUGIN_ROOT}/bin/foveal", ("mcp",), True),
         ("uvx", ("foveal", "mcp"), True),
         ("foveal mcp", (), True),
+        ("sh", ("-c", "exec foveal mcp"), True),
         ("python3", ("-m", "foveal", "mcp"), True),
         ("C:\\bin\\foveal.exe", ("mcp",), True),
+        ("foveal", ("context",), False),
         ("foveal-mcp", ("mcp",), False),
         ("uvx", ("web-mcp",), False),
         ("", (), False),

@@ -255,10 +255,13 @@ def item(**fields: Any) -> str:
     [
         (item(type="tool", server_name="web"), "tools come from MCP servers"),
         (item(type="command"), "type must be one of"),
+        (item(text=None), "text is missing"),
         (item(text="  "), "text is missing"),
         (item(name=None), "name"),
+        (item(include="sometimes"), "include must be one of"),
         (item(include="glob"), "globs must name"),
         (item(priority_level=5), "priority_level"),
+        (item() + "\n" + item(text="y"), "line 1 has a rule 'a' already"),
         ("items = 3", r"begin with \[\[items\]\]"),
         ("items = [1]", r"begin with \[\[items\]\]"),
         ("[items]\na = 1", r"begin with \[\[items\]\]"),

@@ -150,8 +150,10 @@ async def test_names_that_are_no_utf_8_are_counted(tmp_path: Path) -> None:
     [
         (STYLE, "always", MIN_REPORTED, 0, "demote"),
         (SEARCH, "always", 100, 9, "demote"),
+        (SEARCH, "manual", 100, 9, "demote"),
         (SEARCH, "always", 100, 10, None),
         (SEARCH, "always", MIN_REPORTED - 1, 0, None),
+        (SEARCH, "agent", MIN_REPORTED, 0, "remove"),
         (GUIDE, "glob", MIN_REPORTED, 0, "remove"),
         (GUIDE, "agent", MIN_REPORTED, 1, None),
         (STYLE, "agent", 1_000, 0, None),
