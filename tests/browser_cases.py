@@ -64,9 +64,9 @@ class Watched:
             self.faults.append(f"asked another host: {request.url}")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Give the system's Chromium, one for all tests of a worker."""
+    """Give the system's Chromium, one for all tests of a file: while Playwright runs, no asynchronous test can."""
     chromium = need_tool("chromium")
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 from foveal.daemon.core.system import System
 from foveal.daemon.index.indexer import ProjectIndexer
+from foveal.daemon.index.lexical_reader import LexicalReader
 from foveal.daemon.index.records import Activity, Event, OpenProject, ProjectProgress, Refreshed, TreeDelta
-from foveal.daemon.index.service import LexicalReader, Reader
+from foveal.daemon.index.service import Reader
 from foveal.daemon.project.records import WatchBatch
 from foveal.daemon.project.service import Tree, Watcher
 from foveal.daemon.project.watcher import WatchSettings

@@ -16,9 +16,10 @@ from foveal.daemon.core.errors import FovealError
 from foveal.daemon.core.system import System
 from foveal.daemon.index.indexer import ProjectIndexer
 from foveal.daemon.index.lexical_files import FOLDER
+from foveal.daemon.index.lexical_reader import LexicalReader
 from foveal.daemon.index.link_table import STATES
 from foveal.daemon.index.records import Event, OpenProject, ProjectProgress, TreeDelta
-from foveal.daemon.index.service import LexicalReader, Reader
+from foveal.daemon.index.service import Reader
 from foveal.daemon.project.records import FileRecord, WatchBatch
 from foveal.daemon.project.service import Tree, Watcher
 from foveal.daemon.project.watcher import WatchSettings

@@ -24,7 +24,8 @@ from ..core.quarantine import MARK, quarantine
 from ..core.state_folder import STATE_VERSION, VERSION_FILE, check_version
 from ..core.storage import NewerDatabase, OtherVersion, check_database, open_reader
 from ..core.system import System
-from ..embedding.service import check_vector_file, embeddings
+from ..embedding.records import EMBEDDING_SCHEMA, EMBEDDING_SCHEMA_VERSION
+from ..embedding.service import check_vector_file
 from ..index.service import check_files, check_format, check_index, read_listing
 from ..memory.records import LINE_VERSION
 from ..memory.service import lines_from, read_line
@@ -239,7 +240,7 @@ _KINDS = (
     _Kind("tools/*.json", lambda path, system: list_in(json.loads(system.read(path)[0])), derived=True),
     _Kind("embeddings/models/*.lock", _check_nothing, derived=True),
     _Kind("embeddings/models/all-MiniLM-L6-v2-int8", _check_nothing, derived=True, is_folder=True),
-    _Kind("embeddings/*.sqlite", _check_database(embeddings.SCHEMA, embeddings.SCHEMA_VERSION), derived=True),
+    _Kind("embeddings/*.sqlite", _check_database(EMBEDDING_SCHEMA, EMBEDDING_SCHEMA_VERSION), derived=True),
     _Kind("scopes.sqlite", _check_scopes, (SCOPE_SCHEMA_VERSION, SCOPE_SCHEMA)),
     _Kind(
         delivery_tables.FILE,

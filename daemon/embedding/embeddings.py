@@ -20,13 +20,10 @@ from ..core.storage import (
     transaction,
 )
 from ..core.system import System
+from .embedding_tables import EMBEDDING_SCHEMA, EMBEDDING_SCHEMA_VERSION
 from .unit_vectors import Floats, Ids, as_ids, unit_halves
 
 log = logging.getLogger(__name__)
-
-SCHEMA_VERSION = 1
-"""Increment this when the tables change. A file of another version is quarantined, and everything is embedded
-again."""
 
 USE_DAYS = 7
 """Minimum age in days of the stored day of last use before it is updated, so that reads seldom write."""
@@ -63,7 +60,9 @@ class EmbeddingStore:
         self._lock = threading.Lock()
         self._digests: dict[int, bytes] = {}
         """A cache of content digests by id; it never goes stale, because ids are never reused."""
-        opened = open_database(path, SCHEMA, SCHEMA_VERSION, system, check=check, probe=_probe)
+        opened = open_database(
+            path, EMBEDDING_SCHEMA, EMBEDDING_SCHEMA_VERSION, system, check=check, probe=_probe
+        )
         self._db = opened.database
         self.replaced = opened.replaced
         if self.replaced:
@@ -272,20 +271,9 @@ _BATCH = 5_000
 """Maximum number of values in one statement. SQLite's limit is 32,766; above a few thousand it gets no
 faster."""
 
+
 # Vectors and digests are in separate tables: looking up a digest, or updating a day, reads and writes 50
 # bytes a row instead of 800. Five rows with 384 dimensions fill a page of 4 KiB.
-SCHEMA = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-INSERT INTO meta VALUES ('next_id', (random() & 0x3fffffffffffffff) | 1);
-CREATE TABLE models (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, dim INTEGER NOT NULL);
-CREATE TABLE embeddings (
-    id INTEGER PRIMARY KEY, model INTEGER NOT NULL, digest BLOB NOT NULL, vector BLOB NOT NULL);
-CREATE TABLE digests (
-    model INTEGER NOT NULL, digest BLOB NOT NULL, id INTEGER NOT NULL, day INTEGER NOT NULL,
-    PRIMARY KEY (model, digest)) WITHOUT ROWID;
-"""
-
-
 def _probe(database: Database) -> None:
     """Read from each table, so that a missing one is found when the file is opened."""
     database.execute(

@@ -3,4 +3,5 @@
 from __future__ import annotations
 
 from .embedder_client import INCOMPLETE
+from .embedding_tables import EMBEDDING_SCHEMA, EMBEDDING_SCHEMA_VERSION
 from .messages import SearchVectors, VectorProgress

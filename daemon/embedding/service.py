@@ -2,6 +2,5 @@
 
 from __future__ import annotations
 
-from . import embeddings
 from .embedder_client import EmbedderClient
 from .vector_file import check_vector_file

@@ -11,14 +11,19 @@ import stat
 import struct
 import zlib
 from collections.abc import Mapping
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from msgspec import Struct
 
 from ..core.errors import FovealError
+from . import terms
 
 FOLDER = "lexical"
 """The name of the lexical index's folder within a project's state folder."""
+
+
+FORMAT = f"foveal-1-{terms.VERSION}"
+"""The version of the fields and of the way in which terms are cut, stored as the index's tokenizer name."""
 
 
 class LexicalDamaged(FovealError):
@@ -30,6 +35,15 @@ class LexicalUnwritable(FovealError):
 
     The last commit stays readable. The writer that raised this must not be used again.
     """
+
+
+class LexicalHit(NamedTuple):
+    """A found chunk's id, its file's id, and its BM25 score, which is above 0 and comparable within one
+    search only."""
+
+    chunk_id: int
+    file_id: int
+    score: float
 
 
 class Segment(Struct, frozen=True):
@@ -192,3 +206,9 @@ def _is_whole(path: str) -> bool:
             found = zlib.crc32(block, found)
             end -= len(block)
         return end == 0 and bool(found == wanted)
+
+
+def check_format(found: str) -> None:
+    """Raise `LexicalDamaged` for an index of another format."""
+    if found != FORMAT:
+        raise LexicalDamaged(f"the lexical index has the format {found}, this program's is {FORMAT}")

@@ -20,9 +20,10 @@ from .lexical_files import (
     LexicalListing,
     LexicalUnwritable,
     check_files,
+    check_format,
     read_listing,
 )
-from .lexical_reader import check_format, make_schema, raising, register_terms
+from .lexical_reader import make_schema, raising, register_terms
 from .store import Store
 from .terms import document_terms, path_terms
 

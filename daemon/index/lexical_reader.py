@@ -8,28 +8,21 @@ from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from heapq import nlargest
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 import tantivy
 from msgspec import Struct
 
-from . import terms
 from .lexical_files import (
+    FORMAT,
     LexicalDamaged,
+    LexicalHit,
     LexicalUnwritable,
     check_files,
+    check_format,
     check_sizes,
     read_listing,
 )
-
-
-class LexicalHit(NamedTuple):
-    """A found chunk's id, its file's id, and its BM25 score, which is above 0 and comparable within one
-    search only."""
-
-    chunk_id: int
-    file_id: int
-    score: float
 
 
 class FieldWeights(Struct, frozen=True):
@@ -346,9 +339,6 @@ _TIES = 32
 TEXT_FIELDS = ("body", "path", "symbols")
 """The fields that are searched: a chunk's text, its file's path, and the names of its definitions."""
 
-FORMAT = f"foveal-1-{terms.VERSION}"
-"""The version of the fields and of the way in which terms are cut, stored as the index's tokenizer name."""
-
 
 def make_schema() -> tantivy.Schema:
     """Make the schema: ids for results, keys to filter and delete by, search terms; no text is stored."""
@@ -369,12 +359,6 @@ def register_terms(index: tantivy.Index) -> None:
     split at all."""
     whitespace = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
     index.register_tokenizer(FORMAT, whitespace)
-
-
-def check_format(found: str) -> None:
-    """Raise `LexicalDamaged` for an index of another format."""
-    if found != FORMAT:
-        raise LexicalDamaged(f"the lexical index has the format {found}, this program's is {FORMAT}")
 
 
 @contextmanager

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from .chunk_table import ChunkPlace, ChunkText, StoredChunk
-from .lexical_files import LexicalDamaged
-from .lexical_reader import LexicalHit
+from .lexical_files import LexicalDamaged, LexicalHit
 from .link_table import Definition, Link
 from .message_table import Changed
 from .messages import (

@@ -87,6 +87,10 @@ class Watcher:
         `folders` are absolute; missing ones are left out. `cookie_folder` is an existing folder for this
         watcher alone, outside of every project; raises `NotADirectoryError` without it.
         """
+        # Only here, since processes that only read files import this room too; and not in the thread, which
+        # may have no descriptor left to import with.
+        import watchfiles  # noqa: F401
+
         self._cookie_folder = os.path.realpath(cookie_folder)
         if not os.path.isdir(self._cookie_folder):
             raise NotADirectoryError(
@@ -307,7 +311,6 @@ class _Stream:
         return self.stopped
 
     def _run(self) -> None:
-        # Where it is used: the processes that only read files import this room too.
         from watchfiles import watch
 
         reason = "on_batch failed"

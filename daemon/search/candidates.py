@@ -6,12 +6,12 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, field
 
 from ..index.records import Changed, ChunkPlace, LexicalHit
-from ..index.service import LexicalReader, Reader, document_terms, query_terms
+from ..index.service import Reader, document_terms, query_terms
 from ..languages.shared.records import Symbol
 from ..project.service import Tree, best_suffix
 from .filters import Filter
@@ -19,6 +19,9 @@ from .mentions import QUOTED_CODE, SymbolMention
 from .query import Hit, Need, Route
 from .question import Question
 from .stack_trace import Frame
+
+if TYPE_CHECKING:
+    from ..index.service import LexicalReader
 
 LEXICAL_MAX = 400
 """Maximum number of chunks in the lexical list. 500 instead of 200 gave +.003 NDCG@10 and +.02 recall@10 on

@@ -11,17 +11,20 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import Struct
 
 from ..index.records import STOP_WORDS, ChunkPlace
-from ..index.service import LexicalReader, Reader, document_terms, query_terms
+from ..index.service import Reader, document_terms, query_terms
 from ..project.service import role_of
 from .candidates import DEFINITIONS_MAX, definitions_of
 from .error_messages import quoted, value_spans
 from .mentions import SHAPED
 from .question import Question
+
+if TYPE_CHECKING:
+    from ..index.service import LexicalReader
 
 TEXTS_MAX: Final = 6
 """Maximum number of messages and names of a question that are looked up."""

@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from ..index.records import ChunkPlace, LexicalDamaged, LexicalHit, StoredChunk
-from ..index.service import LexicalHandle, LexicalReader, Reader, query_terms
+from ..index.service import LexicalHandle, Reader, query_terms
 from ..project.service import Tree
 from . import structural
 from .candidates import (
@@ -41,6 +42,9 @@ from .query import FoundDefinition, Hit, Relation, Route
 from .question import Question, take_apart
 from .question_route import RoutedQuestion, route_question, with_relation
 from .ranking import list_ranks, rank, topic_terms
+
+if TYPE_CHECKING:
+    from ..index.service import LexicalReader
 
 NEAR = 0.6
 """Minimum score of a further chunk of a file in a hit, relative to the file's best chunk."""

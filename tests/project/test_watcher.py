@@ -231,6 +231,7 @@ def test_native_events_can_be_switched_off(
 SCARCE = """
 import os, resource, sys, time
 from foveal.daemon.project.watcher import Watcher
+import watchfiles  # as in a process that watches another project already
 kind, root, cookies = sys.argv[1:]
 if kind == "watches":
     open("/proc/sys/user/max_inotify_watches", "w").write("4")

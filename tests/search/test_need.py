@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.index.lexical_indexer import LexicalDocument, LexicalWriter
-from foveal.daemon.index.service import LexicalReader, document_terms, path_terms
+from foveal.daemon.index.lexical_reader import LexicalReader
+from foveal.daemon.index.service import document_terms, path_terms
 from foveal.daemon.search.need import HINT, is_small_talk, need_of
 from foveal.daemon.search.query import NEED_MIN, Need
 from foveal.daemon.search.question import LONG_CHARACTERS, take_apart
