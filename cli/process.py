@@ -86,6 +86,7 @@ def stop_daemon(settings: Settings, timeout_s: float) -> int | None:
         if not holder:
             return None
         if time.monotonic() > settled:  # its socket was removed, or it hangs
+            _check_ours(holder)
             _wait_ended(holder, 0)
             return holder
         time.sleep(POLL_S)
@@ -103,6 +104,20 @@ def stop_daemon(settings: Settings, timeout_s: float) -> int | None:
     if pid:  # a process that can't be seen from here has none
         _wait_ended(pid, deadline - time.monotonic())
     return pid
+
+
+def _check_ours(holder: int) -> None:
+    """Raise `CliError` if the number is another program's here: a container's daemon may share the folder."""
+    try:
+        with open(f"/proc/{holder}/cmdline", "rb") as file:
+            command = file.read()
+    except OSError:  # gone, or a system without /proc
+        return
+    if b"foveal" not in command:
+        raise CliError(
+            f"the daemon of this state folder isn't seen from here (its process id there: {holder})",
+            "stop it where it runs, such as in its container",
+        )
 
 
 def _identified(client: Client, path: str) -> RunningDaemon:

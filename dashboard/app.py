@@ -20,7 +20,7 @@ from aiohttp import web
 
 from ..hooks.http import HttpFace
 from ..hooks.upgrade import lsp_face, mcp_face
-from ..ipc.listener import raise_file_limit
+from ..ipc.listener import raise_file_limit, read_peer_uid
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +55,8 @@ class WebProcess:
     async def add(self, application: web.Application, listener: socket.socket) -> None:
         """Serve an application too; the listening socket stays the caller's, and with it what waits there."""
         application.middlewares.insert(0, self._note_request)
+        if listener.family == socket.AF_UNIX:
+            application.middlewares.insert(0, _only_own)
         runner = web.AppRunner(
             application,
             access_log=None,
@@ -124,6 +126,23 @@ class WebProcess:
         ):
             return self._idle_s
         return self._last + self._idle_s - asyncio.get_running_loop().time()
+
+
+@web.middleware
+async def _only_own(
+    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+) -> web.StreamResponse:
+    """Hang up on another user, whatever the mode of the socket: root may connect to each."""
+    transport = request.transport
+    try:
+        own = transport is not None and read_peer_uid(transport.get_extra_info("socket")) == os.geteuid()
+    except OSError:
+        own = False  # the peer is already gone
+    if not own:
+        if transport is not None:
+            transport.abort()
+        raise web.HTTPForbidden
+    return await handler(request)
 
 
 async def serve(control: socket.socket, daemon_socket: str, idle_s: float = IDLE_S) -> None:

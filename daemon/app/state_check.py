@@ -260,6 +260,8 @@ _KINDS = (
         mends_itself=True,
     ),
     _Kind("hook-spool/*", _check_nothing, mends_itself=True),
+    _Kind("hook-events.json", _check_nothing, mends_itself=True),
+    _Kind("hooks.log", _check_nothing, mends_itself=True),
 )
 
 _TEMPORARY = (

@@ -322,7 +322,7 @@ class SampleFile:
         for (data,) in rows:
             try:
                 found.append(msgspec.json.decode(data, type=Sample))
-            except msgspec.MsgspecError:  # of another version
+            except Exception:  # noqa: BLE001, S112 - damaged, or of another version
                 continue
         return found
 

@@ -169,7 +169,7 @@ def check_version(folder: str, system: System, known: int = STATE_VERSION) -> St
         return StateMark(known, problem=f"{path} can't be read ({error.strerror or error})")
     try:
         mark = msgspec.json.decode(data, type=StateMark)
-    except msgspec.MsgspecError as error:
+    except Exception as error:  # noqa: BLE001 - any exception means damage
         return StateMark(known, problem=f"{path} is damaged ({error})")
     if mark.version > known:
         raise StateError(

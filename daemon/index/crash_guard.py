@@ -211,7 +211,7 @@ def _noted_in(data: bytes) -> tuple[str, Stamp] | None:
     (length,) = _LENGTH.unpack_from(data.ljust(_LENGTH.size, b"\0"))
     try:
         return msgspec.json.decode(data[_LENGTH.size : _LENGTH.size + length], type=tuple[str, Stamp])
-    except msgspec.DecodeError:
+    except Exception:  # noqa: BLE001 - any exception means damage
         return None
 
 
@@ -220,6 +220,6 @@ def _deaths_in(text: str | None) -> dict[str, tuple[int, Stamp]]:
     tried again."""
     try:
         return msgspec.json.decode(text or "{}", type=dict[str, tuple[int, Stamp]])
-    except msgspec.DecodeError:
+    except Exception:  # noqa: BLE001 - any exception means damage
         log.warning("which files ended the indexer can't be read: each is tried again")
         return {}

@@ -19,7 +19,16 @@ from ..core.system import Stamp, System, latest_time, stamp_of
 from ..core.times import timestamp_of
 from .edits import Edit
 from .experience import Experience
-from .lines import PoolLine, Quarantine, Quarantined, line_of, lines_from, quarantined, read_line
+from .lines import (
+    MAX_LINE_BYTES,
+    PoolLine,
+    Quarantine,
+    Quarantined,
+    line_of,
+    lines_from,
+    quarantined,
+    read_line,
+)
 from .pool_file import PoolFile
 from .pool_records import Records
 from .shared_pool import guard_of, shared_problem
@@ -273,8 +282,10 @@ def _inodes(parts: Mapping[str, Stamp]) -> dict[str, int]:
 
 
 def _subject_of(line: PoolLine) -> str | None:
-    """Return the id of the experience that a line holds or edits, empty for one of a newer version; None for
-    a line that can't be read."""
+    """Return the id of the experience that a line holds or edits, empty for one of a newer version and for
+    one so long that quarantine has only its beginning; None for another line that can't be read."""
+    if line.size > MAX_LINE_BYTES:
+        return ""
     try:
         record = read_line(line)
     except InvalidRequest:

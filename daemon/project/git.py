@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+import selectors
 import shutil
 import signal
 import subprocess
-import threading
 import time
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -27,6 +25,9 @@ dead drive."""
 
 PAUSE_S = 60.0
 """Seconds for which git isn't asked again in a work tree after it didn't answer there."""
+
+CHUNK_BYTES = 65_536
+"""Maximum bytes written or read at a time."""
 
 OUTPUT_BYTES = 64 * 1024 * 1024
 """Maximum bytes of an answer: some seven hundred thousand paths."""
@@ -326,43 +327,69 @@ def output_of(root: str, arguments: list[str], given: bytes = b"", statuses: Col
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            bufsize=0,
             start_new_session=True,  # so that whatever it starts can be ended with it
         )
     except (OSError, ValueError) as error:
         raise GitError(f"git can't be run: {error}") from error
-    deadline = threading.Timer(LONGEST_S, _end, [process])
-    deadline.start()
-    assert process.stdin is not None
-    assert process.stdout is not None
-    assert process.stderr is not None
-    with process, ThreadPoolExecutor(2) as pool:
-        pool.submit(_feed, process.stdin, given)
-        errors = pool.submit(_end_of, process.stderr)
-        output = process.stdout.read(OUTPUT_BYTES + 1)
-        if len(output) > OUTPUT_BYTES:
+    deadline = time.monotonic() + LONGEST_S
+    with process:
+        try:
+            output, errors = _exchange(process, given, deadline)
+            if len(output) > OUTPUT_BYTES:
+                _end(process)
+            status = process.wait(max(deadline - time.monotonic(), 0))
+            is_late = False
+        except subprocess.TimeoutExpired:
+            is_late = True
             _end(process)
-        status = process.wait()
-        message = errors.result().decode(errors="backslashreplace").strip()
-    is_late = not deadline.is_alive()
-    deadline.cancel()
     if is_late:
         _silent[root] = time.monotonic() + PAUSE_S
         raise GitError(f"git did not answer for {LONGEST_S:g} s")
     if len(output) > OUTPUT_BYTES:
         raise unreadable()
     if status not in statuses:
+        message = errors.decode(errors="backslashreplace").strip()
         raise GitError(message.removeprefix("fatal: ") or f"git ended with status {status}")
     return output
 
 
-def _feed(stream: IO[bytes], data: bytes) -> None:
-    with suppress(BrokenPipeError), stream:  # git may end without having read all
-        stream.write(data)
+def _exchange(process: subprocess.Popen[bytes], given: bytes, deadline: float) -> tuple[bytes, bytes]:
+    """Write to a process and return what it prints, a byte too much at most, and the last of its errors.
 
-
-def _end_of(stream: IO[bytes]) -> bytes:
-    """Return the last few KB of a stream."""
-    return b"".join(deque(iter(partial(stream.read, 4096), b""), maxlen=2))
+    Raises `TimeoutExpired` when its output is still open at the deadline: something that it started and that
+    left its group may hold it for ever.
+    """
+    output, errors, left = bytearray(), deque[bytes](maxlen=2), memoryview(given)
+    with selectors.DefaultSelector() as ready:
+        for stream, event in (
+            (process.stdin, selectors.EVENT_WRITE),
+            (process.stdout, selectors.EVENT_READ),
+            (process.stderr, selectors.EVENT_READ),
+        ):
+            assert stream is not None
+            os.set_blocking(stream.fileno(), False)
+            ready.register(stream, event)
+        while ready.get_map() and len(output) <= OUTPUT_BYTES:
+            chosen = ready.select(max(deadline - time.monotonic(), 0))
+            if not chosen and time.monotonic() >= deadline:
+                raise subprocess.TimeoutExpired(process.args, LONGEST_S)
+            for key, _ in chosen:
+                if key.fileobj is process.stdin:
+                    with suppress(BrokenPipeError):  # git may end without having read all
+                        left = left[os.write(key.fd, left[:CHUNK_BYTES]) :]
+                        if left:
+                            continue
+                    ready.unregister(key.fileobj)
+                    process.stdin.close()
+                elif data := os.read(key.fd, CHUNK_BYTES):
+                    if key.fileobj is process.stdout:
+                        output += data
+                    else:
+                        errors.append(data)
+                else:
+                    ready.unregister(key.fileobj)
+    return bytes(output), b"".join(errors)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

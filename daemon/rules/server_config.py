@@ -252,7 +252,7 @@ class _ConfigReader:
             raise _Unusable(f"exceeds {most} bytes")
         try:
             text = data.decode("utf-8-sig")
-            tables = tomllib.loads(text) if path.endswith(".toml") else _json(text, strict=strict)
+            tables = _toml(text) if path.endswith(".toml") else _json(text, strict=strict)
         except (ValueError, RecursionError) as error:
             raise _Unusable(f"can't be understood ({_short(error)})") from error
         return _Content(text, tables)
@@ -270,6 +270,16 @@ def _section(tables: Mapping[str, object], keys: tuple[str, ...]) -> Mapping[str
     if not isinstance(section, Mapping):
         raise _Unusable(f"has something else than an object under {keys[-1]}")
     return section
+
+
+def _toml(text: str) -> Mapping[str, object]:
+    if any(line.count(".") > _MAX_DOTS_IN_LINE for line in text.split("\n")):
+        raise ValueError(f"more than {_MAX_DOTS_IN_LINE} dots in a line")
+    return tomllib.loads(text)
+
+
+_MAX_DOTS_IN_LINE = 1_000
+"""tomllib needs time in the square of a key's parts."""
 
 
 # Strings are matched too, so that a comment inside one stays. These patterns can't backtrack.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import json
+import logging
 import os
 import shutil
 import threading
@@ -31,6 +32,8 @@ from .session import (
     new_session,
     summary_of,
 )
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -264,7 +267,10 @@ class SessionStore:
         others = [summary for summary in self.list().sessions if summary.id != keep]
         others.sort(key=lambda one: (not one.ended, last_use(one, latest), one.id))
         for summary in others[: max(0, len(others) + 1 - self._max_count)]:
-            self.remove(summary.id)
+            try:
+                self.remove(summary.id)
+            except StateError as error:  # the new session is stored, and the next one tries again
+                log.warning("an old session can't be removed: %s", error)
 
 
 def bytes_of(session: Session) -> bytes:

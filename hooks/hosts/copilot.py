@@ -50,8 +50,10 @@ LIMITED = ("sessionStart", "subagentStart", "postToolUse", "SessionStart", "Suba
 """The events whose answer may bring text to the model."""
 
 
-def _refine(event: Event, fields: Fields) -> Event:
+def _refine(event: Event, fields: Fields) -> Event | None:
     origin = event.origin
+    if event.kind == "turn_end" and origin.agent_type:  # a subagent's, which comes before its own end
+        return None
     if event.kind == "subagent_end" and not event.transcript_path:
         event = replace(event, transcript_path=fields.text("transcript_path"))
     # A subagent without an id is identified by its name.

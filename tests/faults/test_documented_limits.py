@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from foveal.benchmarks.mutations.mutation import ROOT
 from foveal.daemon.access.service import dashboard
-from foveal.daemon.compression import compress
+from foveal.daemon.compression import compress, model_compressor
 from foveal.daemon.context import built, sent_content
 from foveal.daemon.core import storage, write_behind
 from foveal.daemon.core.system import RACY_NS
@@ -39,6 +39,7 @@ PHRASES = (
     f"{sent_content.HELD_MAX:,} slices in total",
     f"`history.days`, and {LOG.max_contexts:,} contexts |",
     f"{compress.KEPT_CHARACTERS / 1_000_000} million characters; {chunk_table.UNPACKED_BYTES // 1_000_000} MB",
+    f"cached answers of a compression model | {model_compressor.ANSWERS_CHARACTERS // 1_000_000} million",
     f"records for {LOG.record_days} days; {LOG.max_per_session:,} records per session, {LOG.max_requests:,} in total",
     f"{LOG.entries_per_session:,} entries per session",
     f"{write_behind.WAITING_BYTES // MB} MB waiting to be written | `test_write_behind.py`",

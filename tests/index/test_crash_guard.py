@@ -175,7 +175,9 @@ def test_only_the_same_file_as_it_was_counts(suspects: Making, monkeypatch: pyte
     assert suspects().is_quarantined(RECORDS["a.py"])
 
 
-@pytest.mark.parametrize("note", [b"", b"\1", b"\xff\xff\xff\xff[", b"\4\0\0\0[{}]", b"\5\0\0\0[1,2]"])
+@pytest.mark.parametrize(
+    "note", [b"", b"\1", b"\xff\xff\xff\xff[", b"\4\0\0\0[{}]", b"\5\0\0\0[1,2]", b'\x06\0\0\0["\xff",1']
+)
 def test_an_invalid_note_blames_no_file(suspects: Making, tmp_path: Path, note: bytes) -> None:
     (tmp_path / "suspects/at_work").write_bytes(note)
     assert list(suspects()) == []

@@ -8,6 +8,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 from foveal.daemon.core.system import System
 from foveal.daemon.project import git
@@ -118,6 +119,18 @@ def test_a_git_that_does_not_end_is_ended_and_not_asked_again(
     assert "did not answer for 0.3 s" in git.problem(str(root))
     assert "did not answer a moment ago" in git.problem(str(root))
     assert (tmp_path / "calls").read_text() == "asked\n"
+
+
+def test_what_left_the_group_of_git_is_not_waited_for(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # It holds git's pipes open until it is ended here.
+    put_program(tmp_path, f"setsid sleep 9 & echo $! > {tmp_path}/pid", monkeypatch)
+    monkeypatch.setattr(git, "LONGEST_S", 0.3)
+    assert "did not answer" in git.problem(str(root))
+    holder = psutil.Process(int((tmp_path / "pid").read_text()))
+    assert holder.status() != psutil.STATUS_ZOMBIE
+    holder.kill()
 
 
 def test_a_git_that_waits_for_a_pipe_is_ended(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,6 +123,7 @@ def test_the_digest_is_of_the_servers_alone(root: Path) -> None:
         (".mcp.json", " " * (MAX_BYTES + 1), "exceeds"),
         (".mcp.json", '{"mcpServers": {"\\u001b[2J": {"command": "x"}}}', "names can't be used"),
         (".codex/config.toml", "a = ", "can't be understood"),
+        (".codex/config.toml", f"a{'.a' * 200_000} = 1", "dots in a line"),
         (".codex/config.toml", f"[mcp_servers.a]\ncommand = 0x{'f' * 20_000}", "can't be used"),
         (".cursor/mcp.json", '{"mcpServers": /* never closed', "can't be understood"),
     ],

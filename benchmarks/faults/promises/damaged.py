@@ -52,7 +52,7 @@ def start_on_damage(ground: Ground) -> Iterator[Trial]:
             yield Trial(f"{name} {done}", "; ".join(lost))
 
 
-DERIVED = ("index.sqlite", "/lexical/", "/at_work", "/cookies", "transcripts.db")
+DERIVED = ("index.sqlite", "/lexical/", "/at_work", "transcripts.db")
 """Files of which the project answers as before once it is indexed."""
 
 
