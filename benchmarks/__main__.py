@@ -4,11 +4,13 @@ $ python -m benchmarks
 $ python -m benchmarks --quick
 $ python -m benchmarks --list
 $ python -m benchmarks --only hot_context --only search
+$ python -m benchmarks --json-file times.json         # which python -m benchmarks.figures takes
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import signal
 import sys
 import time
@@ -63,6 +65,10 @@ def main(arguments: list[str] | None = None) -> int:
     with Bench(quick=options.quick, source=options.project) as bench:
         groups = _run(chosen, bench)
         print(_page(seen, bench, groups))
+        if options.json_file:
+            body = {"machine": seen.description, "date": seen.date, "load": seen.load, "quick": bench.quick}
+            body["measures"] = [one.to_map() for group in groups.values() for one in group]
+            options.json_file.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
     missed = any(one.met is False for group in groups.values() for one in group)
     return int(bool(bench.failed) or (missed and not options.quick))
 
@@ -105,6 +111,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--only", action="append", default=[], metavar="NAME", help="run this one; may be given again")
     add("--quick", action="store_true", help="fewer samples and smaller projects")
     add("--project", type=Path, help="measure on copies of this folder's files instead of Django's")
+    add("--json-file", type=Path, metavar="FILE", help="write the figures there too")
     return parser
 
 

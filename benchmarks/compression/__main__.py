@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -40,10 +39,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Run and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.compression", description=__doc__)
     parser.add_argument("folder", type=Path, help="where archives are fetched to and unpacked")
-    parser.add_argument("--check", action="store_true", help="print the needed lines of each pair")
     parser.add_argument("--ratio", type=float, default=RATIO)
     parser.add_argument("--split", choices=("tune", "held_out"))
-    parser.add_argument("--json", action="store_true", help="print one object a pair")
     options = parser.parse_args(arguments)
     options.folder.mkdir(parents=True, exist_ok=True)
     outcomes, failed = [], 0
@@ -56,15 +53,8 @@ def main(arguments: list[str] | None = None) -> int:
             print(error, file=sys.stderr)
             failed += 1
             continue
-        if options.check:
-            _print_needed(pair, text)
-        else:
-            outcomes.append(measure(pair, text, options.ratio))
-    if options.json:
-        for outcome in outcomes:
-            print(json.dumps({"name": outcome.pair.name, "split": outcome.pair.split, **outcome.kept}))
-    elif not options.check:
-        print(report(outcomes))
+        outcomes.append(measure(pair, text, options.ratio))
+    print(report(outcomes))
     return 1 if failed else 0
 
 
@@ -117,13 +107,6 @@ def _row(name: str, outcomes: Sequence[Outcome]) -> str:
             values = [good(outcome.kept[method]) for outcome in outcomes]
             cells.append(f"{sum(values) / len(values):.3f}" if values else "")
     return f"| {name} | {len(outcomes)} | " + " | ".join(cells) + " |"
-
-
-def _print_needed(pair: Pair, text: str) -> None:
-    lines = text.split("\n")
-    print(f"\n{pair.name}: {pair.path}, {len(lines)} lines, {len(text)} characters\n  {pair.prompt}")
-    for number in pair.needed:
-        print(f"{number:>6}  {lines[number - 1]}")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ The exit status is 1 if fewer than 95 of 100 come first.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections import Counter
 from pathlib import Path
@@ -39,42 +38,31 @@ def main(arguments: list[str] | None = None) -> int:
     state = options.state.absolute()
     asked: Counter[tuple[str, str]] = Counter()
     first: Counter[tuple[str, str]] = Counter()
-    missed: list[dict[str, object]] = []
     with running(state / "daemon", embed=options.embed) as product:
         for repository in chosen:
             code = provide(repository, options.clones, state / "projects")
             product.open(code.root)
             for question in questions(code, LITERALS, NAMES, options.seed):
-                found = _places(product, code, question)
-                right = bool(found and found[0])
+                right = _is_first(product, code, question)
                 for key in ((repository.split, question.kind), (repository.split, "all")):
                     asked[key] += 1
                     first[key] += right
-                if not right:
-                    missed.append(_missed(code, question, found))
             product.close(code.root)
     for split, kind in sorted(asked):
         number = asked[split, kind]
         share = first[split, kind] / number
         print(f"{split:9} {kind:15} {first[split, kind]:4} of {number:4} first, {share:.3f}")
-    if options.missed:
-        options.missed.write_text("".join(json.dumps(one) + "\n" for one in missed), encoding="utf-8")
     met = all(first[key] >= TARGET * asked[key] for key in asked if key[1] == "all")
     return 0 if met else 1
 
 
-def _places(product: Product, code: CodeBase, question: Question) -> list[bool]:
-    """Return for each result whether it is a place of what was asked for."""
-    return [
-        any(hit.path == path and hit.first <= line <= hit.last for path, line in question.places)
-        for hit in product.hits(code.root, question.text, 10)
-    ]
-
-
-def _missed(code: CodeBase, question: Question, found: list[bool]) -> dict[str, object]:
-    rank = found.index(True) + 1 if True in found else 0
-    return {"project": code.name, "kind": question.kind, "text": question.text, "rank": rank,
-            "places": sorted(f"{path}:{line}" for path, line in question.places)}  # fmt: skip
+def _is_first(product: Product, code: CodeBase, question: Question) -> bool:
+    """Whether the first of ten results is a place of what was asked for."""
+    return any(
+        hit.path == path and hit.first <= line <= hit.last
+        for hit in product.hits(code.root, question.text, 10)[:1]
+        for path, line in question.places
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -91,7 +79,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--only", nargs="+", metavar="NAME", default=[], help="only these projects")
     add("--seed", type=int, default=1, help="which questions are drawn (default: %(default)s)")
     add("--embed", action="store_true", help="also search by meaning")
-    add("--missed", type=Path, help="file for the questions whose place didn't come first, as JSON lines")
     return parser
 
 

@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
     results = measure(codes, tasks, settings)
     machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
     date = datetime.now(UTC).date().isoformat()
-    print(f"{machine}, {date}\n\n{markdown(results, by_language=options.by_language)}", flush=True)
+    print(f"{machine}, {date}\n\n{markdown(results)}", flush=True)
     if options.json:
         body = {"machine": machine, "date": date} | to_map(results)
         options.json.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
@@ -80,7 +80,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--budgets", type=int, nargs="+", default=list(BUDGETS), help="in tokens (default: %(default)s)")
     add("--ours-only", action="store_true", help="ask for contexts only")
     add("--no-embedding", action="store_true", help="by words and names alone")
-    add("--by-language", action="store_true", help="a table for each language too")
     add("--json", type=Path, metavar="FILE", help="write everything there, task by task")
     return parser
 

@@ -1,4 +1,4 @@
-"""Fit the weights of `definitions.py`: python -m benchmarks.needed.fit --state STATE.
+"""Fit the weights of `daemon/search/definitions.py`: python -m benchmarks.needed.fit --state STATE.
 
 The projects must have been indexed by a run of `benchmarks.needed` with the same --state. Prints the weights,
 and how well they are calibrated on repositories left out of the fit.
@@ -15,7 +15,7 @@ import numpy as np
 
 from ..retrieval.repositories import read_repositories
 from .__main__ import LIST
-from .definitions import DefinitionRanking
+from .definitions import DefinitionFeatures
 from .product import index_folder
 from .tasks import Task, read_tasks
 
@@ -63,11 +63,11 @@ def main() -> int:
 
 
 def _rows(state: Path, name: str, tasks: Sequence[Task]) -> Iterator[tuple[Mapping[str, float], bool]]:
-    ranking = DefinitionRanking(state / "projects" / name, index_folder(state / "daemon", name))
+    known = DefinitionFeatures(state / "projects" / name, index_folder(state / "daemon", name))
     for task in tasks:
-        for (path, _, first, last), features in ranking.features(task.text):
+        for (path, _, first, last), features in known.features(task.text):
             yield features, any(first <= line <= last for line in task.lines.get(path, ()))
-    ranking.close()
+    known.close()
 
 
 def _fit(rows: Rows, names: Sequence[str]) -> dict[str, float]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from foveal.daemon.languages.shared.records import Symbol
 
@@ -16,18 +16,14 @@ _HEADING = re.compile(r"#{2,6} .*?`([^`]+)`(?: \(lines (\d+)-)?")
 _PART = re.compile(r"⋮ line (\d+)")
 _FENCE = re.compile(r"`{3,}")
 _NUMBERED = re.compile(r" *(\d+)(?:  (.*))?")
-_CODE_SPAN = re.compile(r"`([^`\n]+)`")
 _MARKS = "│█⋮…"
 """What aider puts before a line, and what stands for lines that are left out."""
 
+HEAD_LINES = 20
+"""Lines below a definition's beginning within which its signature, which was joined to one line, may end."""
+
 CUT = 90
 """A row of so many characters may be the beginning of a line: aider's map cuts them after 100."""
-
-HEAD_LINES = 20
-"""A definition's signature stands at most so many lines below its beginning, which decorators may be."""
-
-BODY_SHARE = 0.5
-"""A definition whose signature isn't shown counts if so many of its lines are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,58 +34,21 @@ class File:
     symbols: Sequence[Symbol]
 
 
-@dataclass(slots=True)
-class Shown:
-    """What a text shows of a file: line numbers from 1, and the definitions that it names in words."""
-
-    lines: set[int] = field(default_factory=set)
-    names: set[str] = field(default_factory=set)
-
-    @property
-    def counts(self) -> bool:
-        """Whether it is more than the file's name."""
-        return bool(self.lines or self.names)
-
-
-def judge(text: str, files: Mapping[str, File], paths: Collection[str]) -> dict[str, Shown]:
-    """Return what a text shows of `files`, by path; one that isn't mentioned by a heading is absent.
+def judge(text: str, files: Mapping[str, File], paths: Collection[str]) -> dict[str, set[int]]:
+    """Return the numbers of the lines of `files` that a text shows, from 1, by path; a file that isn't
+    mentioned by a heading is absent.
 
     A heading is a Markdown heading with a path as its first code span, also `path#definition`, or a row that
     is a path or a path and a colon, as in aider's map. `paths` are all of the project.
     """
-    found: dict[str, Shown] = {}
-    for path, first, rows, words in _blocks(text, paths):
+    found: dict[str, set[int]] = {}
+    for path, first, rows in _blocks(text, paths):
         if path not in files:
             continue
-        shown = found.setdefault(path, Shown())
+        shown = found.setdefault(path, set())
         for start, part in _parts(rows, first):
-            shown.lines |= shown_lines(part, files[path].lines, start)
-        spans = set(_CODE_SPAN.findall(words))
-        shown.names |= {symbol.name for symbol in files[path].symbols if symbol.name in spans}
+            shown |= shown_lines(part, files[path].lines, start)
     return found
-
-
-def shows(shown: Shown, file: File, name: str) -> bool:
-    """Whether the signature of a definition is shown, or at least half of its lines."""
-    symbol = _named(file, name)
-    return head_line(symbol, file.lines) in shown.lines or shows_body(shown, file, name)
-
-
-def shows_body(shown: Shown, file: File, name: str) -> bool:
-    """Whether at least half of a definition's lines are shown, of those that have words."""
-    symbol = _named(file, name)
-    lines = range(symbol.start_line, symbol.end_line + 1)
-    body = [number for number in lines if says_something(file.lines[number - 1])]
-    return sum(number in shown.lines for number in body) >= BODY_SHARE * max(len(body), 1)
-
-
-def head_line(symbol: Symbol, lines: Sequence[str]) -> int:
-    """Return the line where a definition's signature begins."""
-    first = symbol.signature.partition("\n")[0].removesuffix("…").strip()
-    for number in range(symbol.start_line, min(symbol.end_line, symbol.start_line + HEAD_LINES) + 1):
-        if first in lines[number - 1]:
-            return number
-    return symbol.start_line
 
 
 def shown_lines(rows: Sequence[str], lines: Sequence[str], first: int = 1) -> set[int]:
@@ -108,14 +67,10 @@ def shown_lines(rows: Sequence[str], lines: Sequence[str], first: int = 1) -> se
     return {n for n in numbers if says_something(plain[n - 1])}
 
 
-def _named(file: File, name: str) -> Symbol:
-    return next(symbol for symbol in file.symbols if symbol.name == name)
-
-
-def _blocks(text: str, paths: Collection[str]) -> Iterator[tuple[str, int, list[str], str]]:
-    """Yield the path of each block, the first line that its heading gives (else 1), its rows of code, and
-    what stands around them in words."""
-    path, first, rows, words = "", 1, [], []  # type: tuple[str, int, list[str], list[str]]
+def _blocks(text: str, paths: Collection[str]) -> Iterator[tuple[str, int, list[str]]]:
+    """Yield the path of each block, the first line that its heading gives (else 1), and its rows of code."""
+    path, first = "", 1
+    rows: list[str] = []
     fence = ""
     for row in text.split("\n"):
         marker = _FENCE.match(row)
@@ -128,16 +83,14 @@ def _blocks(text: str, paths: Collection[str]) -> Iterator[tuple[str, int, list[
         heading = _heading(row, paths)
         if heading is not None:
             if path:
-                yield path, first, rows, "\n".join(words)
-            (path, first), rows, words = heading, [], []
+                yield path, first, rows
+            (path, first), rows = heading, []
         elif marker:
             fence = marker[0]
         elif row and row[0] in _MARKS:
             rows.append(row)
-        else:
-            words.append(row)
     if path:
-        yield path, first, rows, "\n".join(words)
+        yield path, first, rows
 
 
 def _parts(rows: Sequence[str], first: int) -> Iterator[tuple[int, list[str]]]:

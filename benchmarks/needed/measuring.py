@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .definitions import DefinitionRanking
 from .passages import DEPTH, DefinitionBm25, fill
-from .product import Product, index_folder, running
+from .product import Product, running
 from .projects import CodeBase
 from .scoring import Score, score
 from .tasks import Task
@@ -19,7 +18,6 @@ BUDGETS = (500, 1_000, 2_000, 4_000, 8_000)
 
 OURS = "foveal, context"
 HITS = "foveal, its hits printed whole"
-DEFINITIONS = "definitions by probability, printed whole"
 BM25 = "BM25 over definitions, printed whole"
 
 
@@ -71,13 +69,6 @@ def _ask_product(
             for budget in options.budgets:
                 results.scores.append(score(code, task, HITS, budget, fill(code, hits, budget)))
     product.close(root)
-    if not options.ours_only:
-        ranking = DefinitionRanking(root, index_folder(options.state / "daemon", root.name))
-        for task in tasks:
-            best = [one for one in ranking.rank(task.text) if one.path in code.paths]
-            for budget in options.budgets:
-                results.scores.append(score(code, task, DEFINITIONS, budget, fill(code, best, budget)))
-        ranking.close()
 
 
 def _ask_baseline(code: CodeBase, tasks: Sequence[Task], options: Options, results: Results) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from statistics import fmean
 
-from .measuring import DEFINITIONS, OURS, Results
+from .measuring import OURS, Results
 from .scoring import Score
 from .tasks import Task
 
@@ -25,16 +25,13 @@ FIGURES: dict[str, Value] = {
 }
 
 
-def markdown(results: Results, *, by_language: bool = False) -> str:
+def markdown(results: Results) -> str:
     """Return all tables."""
     parts = []
     for split, title in SPLITS.items():
         tasks = [task for task in results.tasks if task.split == split]
-        groups = {title: tasks}
-        if by_language:
-            for language in sorted({task.language for task in tasks}):
-                groups[f"{title}, {language}"] = [task for task in tasks if task.language == language]
-        parts += [_table(name, chosen, results) for name, chosen in groups.items() if chosen]
+        if tasks:
+            parts.append(_table(title, tasks, results))
     if results.notes:
         parts.append("\n".join(f"- {note}" for note in dict.fromkeys(results.notes)))
     return "\n\n".join(parts)
@@ -53,7 +50,7 @@ def is_ahead(results: Results, split: str) -> bool:
     share of them, at each budget."""
     ids = {task.id for task in results.tasks if task.split == split}
     scores = [one for one in results.scores if one.task in ids]
-    others = {score.system for score in scores} - {OURS, DEFINITIONS}
+    others = {score.system for score in scores} - {OURS}
     for budget in {one.budget for one in scores}:
         found, rate = _rate(scores, OURS, budget)
         for other in others:

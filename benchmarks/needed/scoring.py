@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from .counting import estimate
-from .judge import File, Shown, judge, says_something
+from .judge import File, judge, says_something
 from .projects import CodeBase
 from .tasks import Place, Task
 
@@ -39,11 +39,11 @@ def score(code: CodeBase, task: Task, system: str, budget: int, text: str) -> Sc
     files = _Files(code)
     found = judge(text, files, code.paths)
     edited = [(path, number) for path, numbers in task.lines.items() for number in numbers]
-    hit = sum(number in _shown(found, path).lines for path, number in edited)
+    hit = sum(number in found.get(path, set()) for path, number in edited)
     whole = sum(_is_whole(found, code, place) for place in task.edits)
     read = sum(_shows_head(found, code, place) for place in task.reads)
-    count = sum(len(one.lines) for one in found.values())
-    needed = sum(len(one.lines) for path, one in found.items() if path in task.files)
+    count = sum(map(len, found.values()))
+    needed = sum(len(one) for path, one in found.items() if path in task.files)
     return Score(
         system,
         budget,
@@ -75,18 +75,14 @@ class _Files(Mapping[str, File]):
         return len(self._code.paths)
 
 
-def _shown(found: Mapping[str, Shown], path: str) -> Shown:
-    return found.get(path, Shown())
-
-
-def _is_whole(found: Mapping[str, Shown], code: CodeBase, place: Place) -> bool:
+def _is_whole(found: Mapping[str, set[int]], code: CodeBase, place: Place) -> bool:
     lines = _body(code.file(place.path).lines, place)
-    return bool(lines) and all(number in _shown(found, place.path).lines for number in lines)
+    return bool(lines) and all(number in found.get(place.path, set()) for number in lines)
 
 
-def _shows_head(found: Mapping[str, Shown], code: CodeBase, place: Place) -> bool:
+def _shows_head(found: Mapping[str, set[int]], code: CodeBase, place: Place) -> bool:
     lines = _body(code.file(place.path).lines, place)
-    return bool(lines) and lines[0] in _shown(found, place.path).lines
+    return bool(lines) and lines[0] in found.get(place.path, set())
 
 
 def _body(lines: Sequence[str], place: Place) -> list[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from foveal.daemon.index.service import Reader
@@ -18,21 +17,13 @@ class BaselineMissing(Exception):
     """A baseline can't run here; the message says why and what would help."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """What a baseline found: for each question its files, best first, and the milliseconds that it took."""
-
-    rankings: list[list[str]]
-    query_ms: list[float]
-
-
 class Baseline(Protocol):
     """Another way to find files. `name` stands in the tables."""
 
     name: str
 
-    def rank(self, project: Project, reader: Reader) -> Ranked:
-        """Answer all questions of a project; `reader` reads the product's index of it.
+    def rank(self, project: Project, reader: Reader) -> list[list[str]]:
+        """Return for each question of a project its files, best first; `reader` reads the product's index.
 
         Raises `BaselineMissing`.
         """

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 import bm25s  # type: ignore[import-untyped]  # has no annotations
 from foveal.daemon.index.service import Reader
 
-from .baselines import Ranked, files_of_chunks
+from .baselines import files_of_chunks
 from .judged import Project
 
 
@@ -17,7 +16,7 @@ class ChunkBm25:
 
     name = "bm25s, chunks"
 
-    def rank(self, project: Project, reader: Reader) -> Ranked:
+    def rank(self, project: Project, reader: Reader) -> list[list[str]]:
         """Answer the questions of a project."""
         texts = reader.chunks.texts([chunk.id for chunk in reader.chunks.of_paths(reader.load_files())])
         return _rank(project, [(chunk.path, chunk.text) for chunk in texts.values()])
@@ -28,7 +27,7 @@ class FileBm25:
 
     name = "bm25s, files"
 
-    def rank(self, project: Project, reader: Reader) -> Ranked:
+    def rank(self, project: Project, reader: Reader) -> list[list[str]]:
         """Answer the questions of a project."""
         paths = [path for path, record in reader.load_files().items() if record.digest]
         documents = [
@@ -37,16 +36,13 @@ class FileBm25:
         return _rank(project, documents)
 
 
-def _rank(project: Project, documents: Sequence[tuple[str, str]]) -> Ranked:
+def _rank(project: Project, documents: Sequence[tuple[str, str]]) -> list[list[str]]:
     index = bm25s.BM25()
     index.index(bm25s.tokenize([text for _, text in documents], show_progress=False), show_progress=False)
     paths = [path for path, _ in documents]
-    rankings, query_ms = [], []
-    for question in project.questions:
-        started = time.perf_counter()
-        rankings.append(files_of_chunks(paths, _scores(index, question.text, len(paths))))
-        query_ms.append((time.perf_counter() - started) * 1000)
-    return Ranked(rankings, query_ms)
+    return [
+        files_of_chunks(paths, _scores(index, question.text, len(paths))) for question in project.questions
+    ]
 
 
 def _scores(index: bm25s.BM25, text: str, count: int) -> list[float]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -23,15 +22,6 @@ BATCH = 64
 
 REPORT_CHUNKS = 4_096
 """After so many chunks a line says how far it is."""
-
-
-@dataclass(frozen=True, slots=True)
-class EmbedFigures:
-    """How many contents a project has, how many of them had to be embedded now, and in how many seconds."""
-
-    contents: int
-    embedded: int
-    seconds: float
 
 
 class Embedder:
@@ -58,16 +48,15 @@ class Embedder:
         vectors.refresh()
         return vectors
 
-    def embed_all(self, vectors: ProjectVectors, limit: int | None = None) -> EmbedFigures:
-        """Embed what waits, at most about `limit`; what was done stays when it is interrupted."""
+    def embed_all(self, vectors: ProjectVectors) -> None:
+        """Embed what waits; what was done stays when it is interrupted."""
         started, done = time.perf_counter(), 0
-        while (limit is None or done < limit) and (chunks := vectors.next_batch(BATCH)):
+        while chunks := vectors.next_batch(BATCH):
             vectors.keep([chunk.digest for chunk in chunks], self.embed(chunks))
             done += len(chunks)
-            if limit is None and done % REPORT_CHUNKS < len(chunks):
+            if done % REPORT_CHUNKS < len(chunks):
                 rate = done / (time.perf_counter() - started)
                 print(f"  {done:,} embedded, {vectors.pending:,} wait, {rate:.0f}/s", file=sys.stderr)
-        return EmbedFigures(vectors.contents, done, time.perf_counter() - started)
 
     def embed(self, chunks: list[ChunkText]) -> Floats:
         """Return the embeddings of chunks (n, dim), from their stored text on."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..statistics import Measure
 from .bootstrap import difference
 from .judged import Judged
 from .measures import MAIN, MEASURES
@@ -22,7 +21,6 @@ def markdown(results: Results) -> str:
     for collection, split, asked in groups:
         parts.append(f"### {collection}, {split}: the full recipe by kind")
         parts.append(_by_kind(results, asked))
-    parts += ["### Cost", _costs(results), _latency(results)]
     parts += [f"- {note}" for note in results.notes]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -46,29 +44,6 @@ def _by_kind(results: Results, questions: Sequence[Judged]) -> str:
         means = [sum(score[measure] for score in scores) / len(scores) for measure in MEASURES]
         rows.append([kind or "all", str(len(scores)), *(f"{mean:.3f}" for mean in means)])
     return _table(["kind", "n", *MEASURES], rows)
-
-
-def _costs(results: Results) -> str:
-    head = ["project", "files", "chunks", "contents to embed", "first index s", "its peak MB"]
-    head += ["embedded in this run", "index.sqlite MB", "lexical MB", "vectors MB", "embeddings MB"]
-    rows = []
-    for cost in results.costs:
-        now = f"{cost.embedded:,} in {cost.embed_s:.0f} s" if cost.embedded else ""
-        counts = [f"{count:,}" for count in (cost.files, cost.chunks, cost.contents)]
-        sizes = [cost.sqlite_mb, cost.lexical_mb, cost.vectors_mb, cost.embeddings_mb]
-        row = [cost.project, *counts, f"{cost.index_s:.1f}", f"{cost.index_peak_mb:.0f}", now]
-        rows.append([*row, *(f"{size:.1f}" for size in sizes)])
-    return _table(head, rows) if rows else ""
-
-
-def _latency(results: Results) -> str:
-    rows = []
-    for name, times in results.times.items():
-        if times:
-            measure = Measure(name, samples=times)
-            values = (measure.p50, measure.p99, max(times))
-            rows.append([name, *(f"{value:.2f}" for value in values), f"{len(times):,}"])
-    return _table(["a question's way, ms", "P50", "P99", "max", "n"], rows) if rows else ""
 
 
 def _groups(results: Results) -> Iterable[tuple[str, str, list[Judged]]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from foveal.daemon.index.records import STOP_WORDS
 from foveal.daemon.index.service import Reader
 
-from .baselines import DEPTH, BaselineMissing, Ranked
+from .baselines import DEPTH, BaselineMissing
 from .judged import Project
 
 MIN_LETTERS = 3
@@ -31,14 +31,13 @@ class Ripgrep:
 
     name = "ripgrep"
 
-    def rank(self, project: Project, reader: Reader) -> Ranked:
+    def rank(self, project: Project, reader: Reader) -> list[list[str]]:
         """Search once and count for each question."""
         if shutil.which("rg") is None:
             raise BaselineMissing("ripgrep isn't installed (Debian's package ripgrep)")
         asked = [words(question.text) for question in project.questions]
         matches = _search(str(project.root), sorted(set().union(*asked)))
-        rankings = [order(matches, each) for each in asked]
-        return Ranked(rankings, [])
+        return [order(matches, each) for each in asked]
 
 
 def words(text: str) -> set[str]:

@@ -62,7 +62,6 @@ def main() -> None:
     parser.add_argument("repository", type=Path, help="a git repository of a project, by its name")
     parser.add_argument("--prompts", help="a file of data for it, default: all")
     parser.add_argument("--misses", action="store_true", help="print each prompt that is wrong")
-    parser.add_argument("--texts", type=Path, help="a folder to write all answers to")
     options = parser.parse_args()
     project = options.repository.name.removesuffix(".git")
     paths = sorted((DATA / project).glob(options.prompts or "*.toml"))
@@ -77,8 +76,6 @@ def main() -> None:
                     for number, prompt in enumerate(prompts(path))
                 ]
                 _print(name, answers, misses=options.misses)
-                if options.texts:
-                    _write(options.texts / f"{project}-{path.stem}.txt", answers)
 
 
 def prompts(path: Path) -> Iterator[Prompt]:
@@ -127,12 +124,6 @@ def _print(name: str, answers: Sequence[Answered], *, misses: bool) -> None:
     for one in answers if misses else ():
         if one.is_wrong:
             print(f"  {'not silent' if one.text else 'silent'}: {one.prompt.kind}: {one.prompt.text!r}")
-
-
-def _write(path: Path, answers: Sequence[Answered]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    parts = (f"=== {answer.prompt.kind}: {answer.prompt.text!r}\n{answer.text}\n" for answer in answers)
-    path.write_text("".join(parts), encoding="utf-8")
 
 
 if __name__ == "__main__":

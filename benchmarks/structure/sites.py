@@ -6,7 +6,6 @@ the product gives to twins. Paths are relative to the project, with slashes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -66,9 +65,6 @@ class Verdict:
             name = name.removesuffix(".__call__")
             return any((path, name) == each.key for each in (*self.targets, *self.also))
         return False
-
-
-Verdicts = Mapping[Site, Verdict]
 
 
 def constructed(name: str) -> str:

@@ -6,7 +6,6 @@ Each set in English has a row, each other language over all sets, and the sets w
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -29,7 +28,6 @@ MIN_PRECISION_OF_LANGUAGE, MIN_RECALL_OF_LANGUAGE = 0.95, 0.5
 def main() -> int:
     """Run and print; the exit status is 1 if a set or a language misses its targets."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.transcripts", description=__doc__)
-    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--misses", action="store_true", help="print what was wrong and what was missed")
     parser.add_argument("--set", choices=tuple(SETS), help="only this set")
     arguments = parser.parse_args()
@@ -53,10 +51,7 @@ def main() -> int:
         met = met and is_met_unseen(unseen) and all(map(is_worth_its_file, languages.values()))
         results["unseen"] = unseen
     results |= {name: result for name, result in languages.items() if result.transcripts}
-    if arguments.json:
-        print(json.dumps({name: result.to_map() for name, result in results.items()}, indent=2))
-    else:
-        print(_table(results))
+    print(_table(results))
     if arguments.misses:
         for of_set in compared.values():
             print("\n".join(line for one in of_set for line in _misses(one)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from foveal.daemon.transcripts.extraction import MinedDecision
 
@@ -34,10 +34,6 @@ class Figures:
     unasked: int
     outcome: float
     files: float
-
-    def to_map(self) -> dict[str, float]:
-        """Return them as a map."""
-        return asdict(self)
 
 
 def compare(labelled: Labelled, findings: Sequence[MinedDecision]) -> Compared:
