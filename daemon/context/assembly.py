@@ -48,7 +48,7 @@ from .misses import limit_of, near_misses
 from .prompts import PromptTemplates, PromptValues
 from .reply import fit, reply_of, sent_of, without_held
 from .selection import Form, GrowForm, Selection, Slice, SliceType, fixed
-from .sent_content import STANDING, ConversationContent, Held, Unsent, held_of, holds_whole
+from .sent_content import STANDING, ConversationContent, SentSlice, Unsent, held_of, holds_whole
 
 
 def build(gathered: GatheredSources) -> Built:
@@ -224,7 +224,7 @@ def _prompts(state: BuildState, context: str) -> tuple[str, str]:
 
 def _figures(
     selection: Selection, reply: Mapping[str, Any], whole: Selection, unsent: Unsent
-) -> tuple[tuple[tuple[str, Held], ...], int, int, dict[str, int]]:
+) -> tuple[tuple[tuple[str, SentSlice], ...], int, int, dict[str, int]]:
     """Return the newly held slices, and tokens: saved, before compression, and by type of slice."""
     costs = {identifier: cost.tokens for identifier, cost in selection.costs.items()}
     by_type: dict[str, int] = {}

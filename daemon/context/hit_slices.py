@@ -41,7 +41,9 @@ MARKS = ("@", "#[", "[")
 """The first characters of lines that annotate a definition, such as decorators."""
 
 
-def hit_slices(state: BuildState, nodes: Sequence[FocusNode], found: Sequence[Found]) -> Iterator[Slice]:
+def hit_slices(
+    state: BuildState, nodes: Sequence[FocusNode], found: Sequence[ReasonedDefinition]
+) -> Iterator[Slice]:
     """Yield a slice for each found definition, except those in copies of files in focus.
 
     An unsaved buffer gets one slice for the whole file, since the lines of its definitions aren't known."""
@@ -191,17 +193,17 @@ LINES_FREE = 15
 """Lines added to the length of each definition, so that trivial ones don't come first."""
 
 
-Found = tuple[str, FoundDefinition]
+ReasonedDefinition = tuple[str, FoundDefinition]
 """A found definition with the reasons in words."""
 
 
-def found_definitions(state: BuildState, nodes: Sequence[FocusNode]) -> list[Found]:
+def found_definitions(state: BuildState, nodes: Sequence[FocusNode]) -> list[ReasonedDefinition]:
     """Return the found definitions that compete for the context, the best for their length first.
 
     None lies inside another. The best ones in files in focus are added to the state's `wanted` instead.
     """
     inside = {node.path for node in nodes if node.role != "document" and not node.symbol}
-    best: dict[tuple[str, int], Found] = {}
+    best: dict[tuple[str, int], ReasonedDefinition] = {}
     in_focus: dict[str, list[FoundDefinition]] = {}
     for reasons, match in found_in(state.gathered.hits, state.rule_files):
         if match.probability < SHOWN_MIN:
@@ -243,7 +245,7 @@ def worth(definition: FoundDefinition) -> float:
     return definition.probability / sqrt(definition.last - definition.first + LINES_FREE)
 
 
-def found_in(hits: Iterable[Hit], rule_files: RuleFiles) -> Iterator[Found]:
+def found_in(hits: Iterable[Hit], rule_files: RuleFiles) -> Iterator[ReasonedDefinition]:
     """Yield the definitions of search hits, except those in files of rules."""
     for hit in hits:
         if hit.path not in rule_files:
@@ -263,11 +265,13 @@ def _shown_whole(state: BuildState, nodes: Sequence[FocusNode]) -> Mapping[str, 
     return spans
 
 
-def _outermost(found: Iterable[Found], shown: Mapping[str, Sequence[tuple[int, int]]]) -> Iterator[Found]:
+def _outermost(
+    found: Iterable[ReasonedDefinition], shown: Mapping[str, Sequence[tuple[int, int]]]
+) -> Iterator[ReasonedDefinition]:
     """Yield the definitions that lie neither in focus nor inside another found one.
 
     The outer definition gets the highest probability of those inside."""
-    outer: Found | None = None
+    outer: ReasonedDefinition | None = None
     for reasons, match in sorted(found, key=lambda pair: (pair[1].path, pair[1].first, -pair[1].last)):
         if any(first <= match.first and match.last <= last for first, last in shown.get(match.path, ())):
             continue

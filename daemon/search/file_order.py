@@ -129,7 +129,7 @@ def features(
     """Return the values of `FEATURES` for each file."""
     if not files:
         return []
-    words = _Words(question, rarity)
+    words = _PathWords(question, rarity)
     lists = _Lists(candidates, files)
     best = files[0].evidence or 1.0
     folders: dict[str, float] = {}
@@ -256,7 +256,7 @@ def _ends(found: Sequence[tuple[int, float]]) -> tuple[float, float]:
     return (found[0][1] or 1.0, found[-1][1]) if found else (1.0, 0.0)
 
 
-class _Words:
+class _PathWords:
     """The words of a question, weighted by rarity, to compare with the names of files and folders."""
 
     def __init__(self, question: Question, rarity: Callable[[str], float]) -> None:

@@ -171,7 +171,7 @@ LINE_MAX: Final = 1_000
 HEAD_LINES: Final = 20
 """Maximum number of lines of a definition in which its name is searched."""
 
-Found = tuple[int, str, Symbol]
+RankedSymbol = tuple[int, str, Symbol]
 """The rank of a match (as in `partial_names`, lower is better), the file, and the definition."""
 
 
@@ -210,9 +210,9 @@ def _contents(snapshot: ProjectSnapshot) -> ContentReader:
 
 def _found(
     snapshot: ProjectSnapshot, reader: Reader, part: str, around: list[str], limit: int
-) -> list[Found]:
+) -> list[RankedSymbol]:
     """Return definitions, best match first; among equal matches tests and documents come last."""
-    found: list[Found] = []
+    found: list[RankedSymbol] = []
     for looked, (fit, name) in enumerate(fitting(part, snapshot.tree, reader)):
         if len(found) >= limit or looked == NAMES_LOOKED:
             break

@@ -18,10 +18,10 @@ from ..core.work import Work
 from ..embedding.service import EmbedderClient
 from ..index.records import (
     ActiveProject,
-    Activity,
     CloseProject,
     Command,
     Event,
+    FileActivity,
     OpenProject,
     ProjectProgress,
     Refreshed,
@@ -214,7 +214,7 @@ class IndexerClient:
         """
         if self._projects.get(project.root) is not project:
             return  # it was closed meanwhile
-        read: tuple[Tree | None, tuple[Activity, ...]] = None, ()
+        read: tuple[Tree | None, tuple[FileActivity, ...]] = None, ()
         held: list[Event] = []
         self._held[project] = held
 
