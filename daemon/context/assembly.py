@@ -70,8 +70,8 @@ def _built(gathered: GatheredSources, reader: Reader | None) -> Built:
     nodes = focus_nodes(state)
     asked_for = {node.path for node in nodes}
     imported = dependencies(state, nodes)
-    found = found_definitions(state, nodes)
-    focus = {node.path for node in nodes} | {match.path for _, match in found}
+    definitions = found_definitions(state, nodes)
+    focus = {node.path for node in nodes} | {match.path for _, match in definitions}
     importing = importers(state, nodes, focus | set(imported))
     beside = siblings(state, nodes, focus | {*imported, *importing})
     near = {*imported, *importing}
@@ -83,8 +83,8 @@ def _built(gathered: GatheredSources, reader: Reader | None) -> Built:
         *constraint_slices(state),
         *experience_slices(state, asked_for, near | (focus - asked_for)),
         *focus_slices(state, nodes),
-        *hit_slices(state, nodes, found),
-        *needed_slices(state, nodes, found),
+        *hit_slices(state, nodes, definitions),
+        *needed_slices(state, nodes, definitions),
         *outline_slices(state, imported, "imported by"),
         *outline_slices(state, importing, "imports", IMPORTER_VALUE, IMPORTERS_PLACE),
         *outline_slices(state, beside, "beside", SIBLING_VALUE, SIBLINGS_PLACE),

@@ -106,12 +106,12 @@ class ExplainService:
         if not project.config.context.hits_max:
             return "nothing is searched for prompts: context.hits_max is 0"
         ask = SearchQuery(prompt, RANKS_MAX, definitions=True)
-        found = await self._searching.search(project, ask, deadline_of(project, SEARCH_MS), past.policy)
-        degraded += found.degraded
-        rank = next((place for place, hit in enumerate(found.hits, 1) if hit.path == path), 0)
+        result = await self._searching.search(project, ask, deadline_of(project, SEARCH_MS), past.policy)
+        degraded += result.degraded
+        rank = next((place for place, hit in enumerate(result.hits, 1) if hit.path == path), 0)
         if not rank:
             return f"the search for the prompt doesn't find it among the first {RANKS_MAX}"
-        hit = found.hits[rank - 1]
+        hit = result.hits[rank - 1]
         reasons = f" for {', '.join(hit.reasons)}" if hit.reasons else ""
         return f"the search for the prompt has it at place {rank} (score {hit.score:.2f}){reasons}"
 
@@ -222,13 +222,17 @@ def why_not_there(snapshot: ProjectSnapshot, path: str) -> Absence:
     folder = tree.layout.folders.get(path)
     if folder is not None:
         return Absence((f"it is a folder with {folder.total:,} files, and none of them is in",), True, True)
-    found = left_out(tree.root, path, _settings(snapshot.config.scan), snapshot.system)
-    if found.reason == "missing":
-        return Absence((_missing(tree, path, found),), is_final=True)
-    rule = found.rule and (f" ({found.rule})" if found.reason == "ignored" else f" by {found.rule}")
-    part = f"{found.part}/" if found.part != path and found.reason != "symlink" else found.part
-    shown = found.reason in SHOWN_BY_NAME and os.path.isfile(os.path.join(tree.root, path))
-    return Absence((LEFT_OUT[found.reason].format(part=part, rule=rule),), shown, is_final=True)
+    exclusion = left_out(tree.root, path, _settings(snapshot.config.scan), snapshot.system)
+    if exclusion.reason == "missing":
+        return Absence((_missing(tree, path, exclusion),), is_final=True)
+    rule = exclusion.rule and (
+        f" ({exclusion.rule})" if exclusion.reason == "ignored" else f" by {exclusion.rule}"
+    )
+    part = (
+        f"{exclusion.part}/" if exclusion.part != path and exclusion.reason != "symlink" else exclusion.part
+    )
+    shown = exclusion.reason in SHOWN_BY_NAME and os.path.isfile(os.path.join(tree.root, path))
+    return Absence((LEFT_OUT[exclusion.reason].format(part=part, rule=rule),), shown, is_final=True)
 
 
 def why_not_related(snapshot: ProjectSnapshot, reply: Mapping[str, Any], path: str) -> str:

@@ -42,16 +42,16 @@ MARKS = ("@", "#[", "[")
 
 
 def hit_slices(
-    state: BuildState, nodes: Sequence[FocusNode], found: Sequence[ReasonedDefinition]
+    state: BuildState, nodes: Sequence[FocusNode], definitions: Sequence[ReasonedDefinition]
 ) -> Iterator[Slice]:
     """Yield a slice for each found definition, except those in copies of files in focus.
 
     An unsaved buffer gets one slice for the whole file, since the lines of its definitions aren't known."""
-    inside = {content_key(state.files.note(node.path)) for node in nodes if found and not node.symbol}
-    places = {path: place for place, path in enumerate(dict.fromkeys(match.path for _, match in found))}
+    inside = {content_key(state.files.note(node.path)) for node in nodes if definitions and not node.symbol}
+    places = {path: place for place, path in enumerate(dict.fromkeys(match.path for _, match in definitions))}
     unsaved: set[str] = set()
     most = 0.0
-    for reasons, match in found:
+    for reasons, match in definitions:
         content = state.files.note(match.path)
         symbol = _as_shown(match, state.files.symbols(match.path))
         is_unsaved = state.files.unsaved(match.path)
@@ -75,7 +75,7 @@ def hit_slices(
         forms: FileForms | DefinitionForms
         if is_unsaved:
             unsaved.add(match.path)
-            names = [each.symbol.name for _, each in found if each.path == match.path and each.symbol]
+            names = [each.symbol.name for _, each in definitions if each.path == match.path and each.symbol]
             node = FocusNode(match.path, "", "document", reasons)
             forms = FileForms(node, source, state.words, names, cut=content.cut, unsaved=True)
         else:
@@ -102,19 +102,19 @@ def hit_slices(
 
 
 def needed_slices(
-    state: BuildState, nodes: Sequence[FocusNode], found: Sequence[tuple[str, FoundDefinition]]
+    state: BuildState, nodes: Sequence[FocusNode], definitions: Sequence[tuple[str, FoundDefinition]]
 ) -> Iterator[Slice]:
     """Yield a slice for each constant and the head of each function that the first definitions use.
 
     Definitions that are in focus or found themselves are skipped.
     """
-    if state.reader is None or not found or state.request.context_tokens < NEEDED_TOKENS_MIN:
+    if state.reader is None or not definitions or state.request.context_tokens < NEEDED_TOKENS_MIN:
         return
-    shown = {(match.path, match.first) for _, match in found}
+    shown = {(match.path, match.first) for _, match in definitions}
     inside = {node.path for node in nodes if not node.symbol}
-    most = worth(found[0][1])
-    places = {path: place for place, path in enumerate(dict.fromkeys(match.path for _, match in found))}
-    for _, match in found[:NEEDED_OF_MAX]:
+    most = worth(definitions[0][1])
+    places = {path: place for place, path in enumerate(dict.fromkeys(match.path for _, match in definitions))}
+    for _, match in definitions[:NEEDED_OF_MAX]:
         if match.symbol is None or role_of(match.path, language_of(match.path)) == "test":
             continue  # a test is an example; prompts are seldom about what it calls
         if state.files.unsaved(match.path) or not state.files.indexed(match.path):

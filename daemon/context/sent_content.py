@@ -137,14 +137,14 @@ class ContextWindows:
         self, session_id: str, agent_id: str, slices: Iterable[tuple[str, SentSlice]], context_id: str = ""
     ) -> ConversationContent:
         """Record the content sent to an agent; return all content that its window holds now."""
-        known = dict(self._pop((session_id, agent_id)).slices)
+        slices_by_id = dict(self._pop((session_id, agent_id)).slices)
         for identifier, held in slices:
-            known.pop(identifier, None)  # so that the latest are last
-            known[identifier] = held
-        while len(known) > SLICES_MAX:
-            del known[next(iter(known))]
-        resident = self._windows[session_id, agent_id] = ConversationContent(known, context_id)
-        self._held += len(known)
+            slices_by_id.pop(identifier, None)  # so that the latest are last
+            slices_by_id[identifier] = held
+        while len(slices_by_id) > SLICES_MAX:
+            del slices_by_id[next(iter(slices_by_id))]
+        resident = self._windows[session_id, agent_id] = ConversationContent(slices_by_id, context_id)
+        self._held += len(slices_by_id)
         while len(self._windows) > WINDOWS_MAX or self._held > HELD_MAX:
             self._pop(next(iter(self._windows)))
         return resident

@@ -101,16 +101,16 @@ def find_definitions(
     rarity: Callable[[str], float],
 ) -> list[FoundDefinition]:
     """Return the definitions of the best files that overlap a found chunk, the most probable first."""
-    found = []
+    definitions = []
     for one, features in with_features(question, ranked, symbols_of, candidates, languages, rarity):
         probability = probability_of(features)
         if probability >= PROBABILITY_MIN:
             path, symbol, first, last = one
-            found.append(
+            definitions.append(
                 FoundDefinition(path, symbol, first, last, round(probability, 4), _reasons(features))
             )
-    found.sort(key=lambda one: (-one.probability, one.path, one.first))
-    return found
+    definitions.sort(key=lambda one: (-one.probability, one.path, one.first))
+    return definitions
 
 
 def answered(question: Question, hits: Iterable[Hit]) -> list[Hit]:

@@ -320,13 +320,13 @@ def entries_of(
         " WHERE s.name = ? AND (e.at, e.number) < (?, ?) ORDER BY e.at DESC, e.number DESC LIMIT ?",
         (data_of(session_id), *(before or (2**62, 0)), limit),
     )
-    found = []
+    entries = []
     for number, at, kind, mark, context_id, data, *counts in rows:
         fields = json.loads(data)
         fields["paths"] = tuple(fields["paths"])
         entry = Entry(session_id, at, kind, mark, context_id=text_of(context_id), **fields)
-        found.append(StoredEntry(number, entry, *counts))
-    return found
+        entries.append(StoredEntry(number, entry, *counts))
+    return entries
 
 
 def used_places(database: Database, context_id: str) -> list[UsedPlace]:

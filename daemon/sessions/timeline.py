@@ -224,9 +224,9 @@ def _cursor_in(before: str) -> tuple[int, int] | None:
     return int(at), int(number)
 
 
-def _remember(known: OrderedDict[K, V], key: K, value: V) -> None:
+def _remember(cache: OrderedDict[K, V], key: K, value: V) -> None:
     """Put a value last, and forget the oldest above `CONVERSATIONS_MAX`."""
-    known[key] = value
-    known.move_to_end(key)
-    if len(known) > CONVERSATIONS_MAX:
-        known.popitem(last=False)
+    cache[key] = value
+    cache.move_to_end(key)
+    if len(cache) > CONVERSATIONS_MAX:
+        cache.popitem(last=False)
