@@ -179,7 +179,7 @@ def _record(
 
 
 def _gate(state: BuildState) -> SecretGate:
-    """Return the gate for what the caller wrote."""
+    """Return the gate that knows the secrets in what the caller wrote."""
     if not state.snapshot.policy.mask_values:
         return OPEN
     request = state.request
@@ -188,7 +188,7 @@ def _gate(state: BuildState) -> SecretGate:
 
 
 def sealed(slices: Iterable[Slice], gate: SecretGate) -> Iterator[Slice]:
-    """Yield the slices, whose texts have no secret that the gate knows."""
+    """Yield the slices with each secret that the gate knows masked in their texts."""
     if not gate.knows_any:
         yield from slices
         return

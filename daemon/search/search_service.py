@@ -161,7 +161,7 @@ class SearchService:
         return await self._work.in_builder(read)
 
     async def read_first(self, project: Project, deadline: Deadline, wanted: LinkFirst) -> bool:
-        """Have the unread files that a question needs read and linked before all others.
+        """Ask the indexer to read and link the files that a question needs before all others.
 
         Returns False if that takes too long or isn't possible yet."""
         if project.tree.pending <= FEW_UNREAD or not any((*wanted.names, *wanted.words)):

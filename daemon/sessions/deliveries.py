@@ -1,6 +1,6 @@
 """The one store of what was delivered to whom, what happened in sessions, and what was of use.
 
-Everything is written in the background, in one order, and asked of one file.
+Writes are queued and run in the background, in order; every question is answered from one file.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Deliveries:
         await self._work.in_writer(self._file.close)
 
     def deliver(self, delivery: Delivery, size: int) -> None:
-        """Take that a context with texts of so many bytes was delivered; takes a microsecond or two."""
+        """Queue the record of a delivered context with texts of `size` bytes; takes two microseconds."""
         latest = self._queue.latest
         if (
             isinstance(latest, Delivery)
@@ -139,16 +139,16 @@ class Deliveries:
             self._queue.put(delivery, size + (VALUE_BYTES if delivery.cached else CONTEXT_BYTES))
 
     def put(self, value: Value) -> None:
-        """Take what happened in a session; takes a microsecond."""
+        """Queue an event of a session; takes a microsecond."""
         if self.is_open:
             self._queue.put(value, VALUE_BYTES)
 
     async def flush(self) -> None:
-        """Write what waits now; if the disk refuses, it waits on."""
+        """Write the queue now; what the disk refuses stays in the queue."""
         await self._queue.flush()
 
     async def read(self, question: Callable[[Database], T]) -> T:
-        """Return the result of a function that reads the file, in which everything delivered so far is."""
+        """Write the queue, then return the result of a function that reads the file."""
         self._check_open()
         await self._queue.flush()
         return await self._work.in_builder(partial(self._ask, question))
