@@ -60,19 +60,19 @@ class ExplainService:
         snapshot = project.snapshot(past.policy)
         path = _path_of(snapshot, asked)
         reply = past.reply
-        found = await self._work.in_builder(
+        path_reasons = await self._work.in_builder(
             partial(reasons_in_context, past.scope, past.request, reply, path)
         )
         if snapshot.policy.denies(path):
-            found = PathReasons((), is_settled=True)  # what is worked on isn't told of a hidden file
-        if found.slices:
-            return _answer(snapshot, found, (), (), ())
+            path_reasons = PathReasons((), is_settled=True)  # what is worked on isn't told of a hidden file
+        if path_reasons.slices:
+            return _answer(snapshot, path_reasons, (), (), ())
         absence = await self._work.in_builder(partial(why_not_there, snapshot, path))
         reasons, degraded = list(absence.reasons), list[str]()
-        if not absence.is_final and not found.is_settled:
+        if not absence.is_final and not path_reasons.is_settled:
             reasons += await self._why_not_found(project, past, snapshot, reply, path, degraded)
         advice = self._advice(past, absence, path)
-        return _answer(snapshot, found, reasons, advice, degraded)
+        return _answer(snapshot, path_reasons, reasons, advice, degraded)
 
     async def _why_not_found(
         self,
@@ -138,7 +138,7 @@ class ExplainService:
 
 def _answer(
     snapshot: ProjectSnapshot,
-    found: PathReasons,
+    path_reasons: PathReasons,
     reasons: list[str] | tuple[str, ...],
     advice: tuple[str, ...],
     degraded: list[str] | tuple[str, ...],
@@ -146,11 +146,11 @@ def _answer(
     """Return the reply without sentences that name something hidden from the agent."""
     policy, root = snapshot.policy, snapshot.tree.root
     return {
-        "shown": bool(found.slices),
-        "named": found.named,
-        "slices": list(found.slices),
-        "reasons": list(policy.sentences(dict.fromkeys([*found.reasons, *reasons]), root)),
-        "advice": list(policy.sentences(dict.fromkeys([*found.advice, *advice]), root)),
+        "shown": bool(path_reasons.slices),
+        "named": path_reasons.named,
+        "slices": list(path_reasons.slices),
+        "reasons": list(policy.sentences(dict.fromkeys([*path_reasons.reasons, *reasons]), root)),
+        "advice": list(policy.sentences(dict.fromkeys([*path_reasons.advice, *advice]), root)),
         "degraded": list(policy.sentences(dict.fromkeys([*snapshot.degraded, *degraded]), root)),
     }
 

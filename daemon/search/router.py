@@ -283,9 +283,9 @@ def _with_candidates(
         degraded = (f"not searched by words, the lexical index is being rebuilt: {error}",)
         damaged = isinstance(error, LexicalDamaged)
     chunks = reader.chunks.places([hit.chunk_id for hit in hits])
-    found = as_they_are_now(hits, chunks, reader)
+    fresh = as_they_are_now(hits, chunks, reader)
     chunks.update((chunk.id, chunk) for chunk, _ in named)
-    holders = {chunks[number].path for number, _ in found if number in chunks}
+    holders = {chunks[number].path for number, _ in fresh if number in chunks}
     outright = {chunk.id: score for chunk, score in named}
     shares = {} if start.names else defines_alone(start.question, reader)
     for one in exact:
@@ -296,7 +296,7 @@ def _with_candidates(
         why.setdefault(one.chunk.path, []).append(f"has {one.text[:TEXT_SHOWN]!r} on line {one.line}")
     candidates = Candidates(
         rare=frozenset(holders) if len(holders) <= RARE_FILES else frozenset(),
-        lexical=found,
+        lexical=fresh,
         tree=in_order(outright.items(), chunks),
         chunks=chunks,
         named=by_name,
@@ -351,9 +351,9 @@ def _with_named_files(
     for chunk in held_chunks(gathered.filter, chunks, tree, reader).values():  # in order
         first.setdefault(chunk.path, chunk)
     beginnings = [(chunk.id, candidates.named[path]) for path, chunk in first.items()]
-    kept = {**candidates.chunks, **{chunk.id: chunk for chunk in first.values()}}
-    named = in_order((pair for pair in (*candidates.tree, *beginnings) if pair[0] in kept), kept)
-    return replace(candidates, tree=named, chunks=kept)
+    with_named = {**candidates.chunks, **{chunk.id: chunk for chunk in first.values()}}
+    named = in_order((pair for pair in (*candidates.tree, *beginnings) if pair[0] in with_named), with_named)
+    return replace(candidates, tree=named, chunks=with_named)
 
 
 def _cover(
