@@ -52,7 +52,7 @@ class Run:
         return params
 
     def without(self, *names: str) -> dict[str, Any]:
-        """Return `params` without some."""
+        """Return `params` without those of these names."""
         return {name: value for name, value in self.params.items() if name not in names}
 
     def locate(self, path: str) -> str:
@@ -89,14 +89,14 @@ class Run:
                 terminal.say(line)
 
     def confirm(self, question: str, refused: str, *, default: bool = False) -> None:
-        """Ask; says what wasn't done and ends with 1 where a person says no."""
+        """Ask a yes-or-no question; after a no, say what wasn't done and end with exit status 1."""
         terminal.flush()
         if not click.confirm(question, default=default, err=True):
             terminal.note(refused)
             self.fail()
 
     def check_can_ask(self, *, asks: bool) -> None:
-        """Raise `UsageError` for --json of a command that is to ask, and `CliError` if nobody can answer."""
+        """Raise `UsageError` if a command with --json has to ask, and `CliError` if nobody can answer."""
         if self.as_json and asks:
             raise self.usage("--json needs --yes or --dry-run, because it can't ask")
         terminal.check_can_ask(asks=asks)
@@ -106,7 +106,7 @@ class Run:
         return click.UsageError(message, self.context)
 
     def fail(self) -> None:
-        """End with 1."""
+        """End the command with exit status 1."""
         self.context.exit(FAILED)
 
 

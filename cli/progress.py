@@ -1,4 +1,4 @@
-"""Waiting for an index: the progress bar, and the events of the daemon that move them."""
+"""Waiting for an index: the progress bar, and the events of the daemon that move it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def open_and_wait(client: Client, **place: str) -> tuple[str, str]:
 
 
 def reindex_and_wait(client: Client, path: str, *, full: bool) -> str:
-    """Have a project scanned again and wait until it is indexed; returns a line that says so.
+    """Ask for a new scan of a project and wait until it is indexed; returns a line that says so.
 
     Raises `CliError` if it can't be indexed.
     """

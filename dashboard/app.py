@@ -1,4 +1,4 @@
-"""The faces process, which alone runs an HTTP server; it reaches the daemon through its socket only.
+"""The web process, which alone runs an HTTP server; it reaches the daemon through its socket only.
 
 `python -m foveal.dashboard.app [--idle-s N] CONTROL SOCKET`: the descriptor of a Unix socket through which
 the daemon lends listening sockets and which ends with it, and the path of the daemon's own socket. The HTTP
@@ -152,28 +152,28 @@ async def serve(control: socket.socket, daemon_socket: str, idle_s: float = IDLE
     mcp, lsp = mcp_face(daemon_socket), lsp_face(daemon_socket)
     mcp.add_to(application)
     lsp.add_to(application)
-    faces = WebProcess(idle_s=idle_s, is_busy=lambda: mcp.connections + lsp.connections > 0)
+    web_process = WebProcess(idle_s=idle_s, is_busy=lambda: mcp.connections + lsp.connections > 0)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, faces.stop)
+        loop.add_signal_handler(number, web_process.stop)
     async with asyncio.TaskGroup() as tasks:
-        taking = tasks.create_task(_take(control, faces, application, daemon_socket))
-        await faces.run()
+        taking = tasks.create_task(_take(control, web_process, application, daemon_socket))
+        await web_process.run()
         taking.cancel()
 
 
 async def _take(
-    control: socket.socket, faces: WebProcess, application: web.Application, daemon_socket: str
+    control: socket.socket, web_process: WebProcess, application: web.Application, daemon_socket: str
 ) -> None:
     """Serve each listening socket that the daemon sends, and stop with the daemon."""
     async with contextlib.aclosing(lent_listeners(control)) as listeners:
         async for listener in listeners:
-            with listener, faces.preparing():
+            with listener, web_process.preparing():
                 is_own = listener.family == socket.AF_UNIX
                 served = application if is_own else await _site(daemon_socket, listener.getsockname()[1])
                 if served is not None:
-                    await faces.add(served, listener)
-    faces.stop()
+                    await web_process.add(served, listener)
+    web_process.stop()
 
 
 async def _site(daemon_socket: str, port: int) -> web.Application | None:

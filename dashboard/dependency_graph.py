@@ -26,7 +26,7 @@ NAME_LENGTH: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class FileColumn:
     """A column of files: their relation to the middle file, and how many are not drawn."""
 
     title: str
@@ -39,7 +39,7 @@ class DependencyGraph:
     """Columns from the importers of the middle file, at the left, to its imports. `edges` go from a file
     to a file that it imports. Each file is in one column only."""
 
-    columns: Sequence[Column]
+    columns: Sequence[FileColumn]
     middle: str
     edges: frozenset[tuple[str, str]] = field(default_factory=frozenset)
 
@@ -84,9 +84,9 @@ def arranged(
     left = sorted(set(importers) - {middle})
     right = sorted(set(imports) - {middle} - set(left))
     columns = (
-        Column("Depend on it", left[:SHOWN], max(len(left) - SHOWN, 0)),
-        Column("This file", (middle,)),
-        Column("It depends on", right[:SHOWN], max(len(right) - SHOWN, 0)),
+        FileColumn("Depend on it", left[:SHOWN], max(len(left) - SHOWN, 0)),
+        FileColumn("This file", (middle,)),
+        FileColumn("It depends on", right[:SHOWN], max(len(right) - SHOWN, 0)),
     )
     shown = {path for column in columns for path in column.paths}
     wanted = {(importer, middle) for importer in importers} | {(middle, imported) for imported in imports}

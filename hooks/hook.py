@@ -87,7 +87,7 @@ def run(arguments: Sequence[str]) -> NoReturn:
     os._exit(0)
 
 
-class Event:
+class HookCall:
     """An event: `name` is the host's, "" if unknown; `deadline` is a monotonic time; `spooled` is its file
     in the spool, "" for none."""
 
@@ -119,7 +119,7 @@ def event_name(payload: bytes) -> str:
     return ""
 
 
-def _read_event(arguments: Sequence[str], started: float) -> Event:
+def _read_event(arguments: Sequence[str], started: float) -> HookCall:
     """Read standard input to its end, within the event's time."""
     from select import POLLIN, poll
 
@@ -134,7 +134,7 @@ def _read_event(arguments: Sequence[str], started: float) -> Event:
         if not part:
             if size > MAX_PAYLOAD_BYTES:
                 raise ValueError(f"the payload has {size:,} bytes; at most {MAX_PAYLOAD_BYTES:,} are taken")
-            return Event(arguments[0], named, b"".join(parts), started)
+            return HookCall(arguments[0], named, b"".join(parts), started)
         if not size:
             deadline = started + BUDGETS_S.get(named or event_name(part), OTHER_S)
         size += len(part)
@@ -143,7 +143,7 @@ def _read_event(arguments: Sequence[str], started: float) -> Event:
     raise TimeoutError("the host didn't end the standard input")
 
 
-def _answer(event: Event) -> bytes:
+def _answer(event: HookCall) -> bytes:
     """Return the bytes to print; an event that must not be lost is spooled before."""
     if event.name in KEPT:
         try:
@@ -157,7 +157,7 @@ def _answer(event: Event) -> bytes:
         return _ask(client, event)
 
 
-def _connect(event: Event) -> Client | None:
+def _connect(event: HookCall) -> Client | None:
     """Connect to the daemon; None if none runs and the event doesn't wait for the one that it starts."""
     from ..ipc.client import Client
     from ..ipc.paths import find_socket
@@ -171,7 +171,7 @@ def _connect(event: Event) -> Client | None:
     return _start_daemon(event.left_s * ANSWER_SHARE if event.name in AWAITED else 0.0)
 
 
-def _ask(client: Client, event: Event) -> bytes:
+def _ask(client: Client, event: HookCall) -> bytes:
     params: dict[str, Any] = {
         "host": event.host,
         "event": event.name,
@@ -186,7 +186,7 @@ def _ask(client: Client, event: Event) -> bytes:
     return output.encode("utf-8", "replace") if isinstance(output, str) else b""
 
 
-def _spool(event: Event) -> str:
+def _spool(event: HookCall) -> str:
     from ..ipc.paths import state_folder
     from .spool import keep
 

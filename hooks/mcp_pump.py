@@ -1,4 +1,4 @@
-"""The pump of `foveal mcp`: carries JSON-RPC lines between a host and the MCP server in the faces process.
+"""The pump of `foveal mcp`: carries JSON-RPC lines between a host and the MCP server in the web process.
 
 An import of the SDK would cost each host a second. The server silently drops lines that it can't read, and a
 host would wait for their answers for ever, so the pump answers them with an error.

@@ -1,4 +1,4 @@
-"""A pump: carries messages between a client on standard streams and its server in the faces process.
+"""A pump: carries messages between a client on standard streams and its server in the web process.
 
 Imports the standard library and `ipc` only. It continues after a restart of the daemon: it knows the requests
 that wait for an answer, answers them with an error when the connection is lost, and replays to a new server

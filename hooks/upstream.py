@@ -1,4 +1,4 @@
-"""A pump's connection to its server in the faces process: the upgrade of HTTP, and the daemon's start."""
+"""A pump's connection to its server in the web process: the upgrade of HTTP, and the daemon's start."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Final
 
 CONNECT_S: Final = 20.0
-"""Maximum seconds for the daemon, its faces process and the server to start, usually 2 s."""
+"""Maximum seconds for the daemon, its web process and the server to start, usually 2 s."""
 
 READ_BYTES: Final = 64 * 1024
 

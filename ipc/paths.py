@@ -35,7 +35,7 @@ class NotASocket(PathError):
     """Something other than a socket is in the socket's place."""
 
 
-class Found(Record):
+class SocketChoice(Record):
     """The socket to connect to. `explicit`: the user named it, so no daemon is started for it."""
 
     __slots__ = ("explicit", "path")
@@ -64,7 +64,7 @@ class DaemonInfo(Record):
         self.protocol = protocol
 
 
-def find_socket(explicit: str | None, environ: Mapping[str, str]) -> Found:
+def find_socket(explicit: str | None, environ: Mapping[str, str]) -> SocketChoice:
     """Return the socket for a client: the explicit one, else the running daemon's, else the default.
 
     daemon.json comes before the default, so that shells with and without XDG_RUNTIME_DIR find the same
@@ -72,11 +72,11 @@ def find_socket(explicit: str | None, environ: Mapping[str, str]) -> Found:
     """
     named = explicit or environ.get("FOVEAL_SOCKET")
     if named:
-        return Found(check_length(os.path.abspath(named)), explicit=True)
+        return SocketChoice(check_length(os.path.abspath(named)), explicit=True)
     info = read_daemon_info(state_folder(environ))
     if info is not None and os.path.lexists(info.socket):
-        return Found(info.socket, explicit=False)
-    return Found(default_socket(environ), explicit=False)
+        return SocketChoice(info.socket, explicit=False)
+    return SocketChoice(default_socket(environ), explicit=False)
 
 
 def daemon_socket(explicit: str | None, environ: Mapping[str, str]) -> str:

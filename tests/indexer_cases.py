@@ -14,7 +14,14 @@ import pytest
 from foveal.daemon.core.system import System
 from foveal.daemon.index.indexer import ProjectIndexer
 from foveal.daemon.index.lexical_reader import LexicalReader
-from foveal.daemon.index.records import Activity, Event, OpenProject, ProjectProgress, Refreshed, TreeDelta
+from foveal.daemon.index.records import (
+    Event,
+    FileActivity,
+    OpenProject,
+    ProjectProgress,
+    Refreshed,
+    TreeDelta,
+)
 from foveal.daemon.index.service import Reader
 from foveal.daemon.project.records import WatchBatch
 from foveal.daemon.project.service import Tree, Watcher
@@ -230,7 +237,7 @@ def symbols(bench: Bench, path: str) -> list[str]:
         return [symbol.name for symbol in reader.symbols(path)]
 
 
-def activity(bench: Bench) -> dict[str, Activity]:
+def activity(bench: Bench) -> dict[str, FileActivity]:
     with bench.reader() as reader:
         return {one.path: one for one in reader.activity(1_000)}
 

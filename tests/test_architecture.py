@@ -51,6 +51,46 @@ OWNERS = {
 }
 """Each outside package and the files that may import it; a folder ends in a slash."""
 
+REPLACED = {
+    # Class names; a part of a name counts.
+    "Given": "DeliveredContext",
+    "Happening": "SessionEvent",
+    "Sight": "ReplyFilter",
+    "Resident": "ConversationContent",
+    "Held": "SentSlice",
+    "Ledger": "RequestLog",
+    "Zone": "ConfinedFolder",
+    "Faces": "WebProcess",
+    "Beat": "Heartbeat",
+    "Look": "FileDigest",
+    "Former": "Previous",
+    "Suspects": "CrashGuard",
+    "World": "LinkerView",
+    "Lexing": "LexicalIndexer",
+    "Semantics": "EmbedderClient",
+    "Upkeep": "VectorUpdater",
+    "Scoping": "ScopeService",
+    "Explaining": "ExplainService",
+    "Forgetting": "ProjectEraser",
+    "Grafting": "GraftService",
+    "Compressing": "CompressionService",
+    "Talk": "Caller",
+    "Ground": "HookBackend",
+    "Desk": "DaemonSession",
+    # First lines of docstrings.
+    "sight": "filter",
+    "residency": "sent content",
+    "ledger": "request log",
+    "faces": "web process",
+    "suspects": "files that a process died on",
+    "purse": "remaining budget",
+    "referrals": "references in replies",
+    "moods": "question cues",
+    "happening": "event",
+    "happenings": "events",
+}
+"""Words that were replaced, and the word to use."""
+
 ROOMS = (
     "ipc",
     "hooks/hosts",
@@ -231,6 +271,52 @@ def test_architecture_page_stays_readable() -> None:
     assert len(page.splitlines()) < 250
     prose = [one for one in page.split("\n\n") if not one.lstrip().startswith(("-", "|", "```"))]
     assert not [one for one in prose if len(one) > 600]
+
+
+def test_a_class_name_is_defined_once() -> None:
+    defined: dict[str, list[str]] = {}
+    for path, name, _ in classes_and_first_lines():
+        if name:
+            defined.setdefault(name, []).append(path)
+    assert len(defined) > 500
+    assert not {name: paths for name, paths in defined.items() if len(paths) > 1}
+
+
+def test_the_glossary_names_classes_of_the_product() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    entries = re.findall(r"^- \*\*(.+?)\*\*(?: \(`(\w+)`[^)]*\))?: .+$", page, re.MULTILINE)
+    assert len(entries) >= 25
+    assert len({word for word, _ in entries}) == len(entries)
+    defined = {name for _, name, _ in classes_and_first_lines()}
+    assert not [(word, name) for word, name in entries if name and name not in defined]
+    assert sum(1 for _, name in entries if name) >= 20
+
+
+def test_replaced_words_stay_replaced() -> None:
+    assert len(REPLACED) >= 20
+    wrong = [
+        f"{path}: {REPLACED[word]} instead of {word} in {name or line!r}"
+        for path, name, line in classes_and_first_lines()
+        for word in sorted({*re.findall("[A-Z][a-z]+", name), *re.findall("[a-z]+", line.lower())})
+        if word in REPLACED
+    ]
+    assert not wrong
+
+
+@cache
+def classes_and_first_lines() -> tuple[tuple[str, str, str], ...]:
+    """Return (path, name, first line of its docstring) of each class; of a file and a function without name."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    return tuple(
+        (
+            relative(path),
+            node.name if isinstance(node, ast.ClassDef) else "",
+            (ast.get_docstring(node) or "").partition("\n")[0],
+        )
+        for path in modules()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, documented)
+    )
 
 
 def room_of(path: str) -> str:

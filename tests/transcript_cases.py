@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from foveal.daemon.transcripts.cursor import Cursor
-from foveal.daemon.transcripts.entry import Entry, TranscriptReader
+from foveal.daemon.transcripts.entry import TranscriptEntry, TranscriptReader
 from foveal.daemon.transcripts.transcripts import read
 
 AT = "2026-11-20T10:00:00.000Z"
@@ -26,28 +26,28 @@ def append(path: str, *records: dict[str, Any]) -> None:
         file.writelines(json.dumps(record) + "\n" for record in records)
 
 
-def entries_of(path: str, cursor: Cursor | None = None) -> list[Entry]:
+def entries_of(path: str, cursor: Cursor | None = None) -> list[TranscriptEntry]:
     """Return all that a transcript says."""
     with read(path, cursor) as reading:
         return list(reading.entries())
 
 
-def read_all(path: str, cursor: Cursor | None = None) -> tuple[list[Entry], Cursor]:
+def read_all(path: str, cursor: Cursor | None = None) -> tuple[list[TranscriptEntry], Cursor]:
     """Return all that a transcript says, and where the next reading goes on."""
     with read(path, cursor) as reading:
         return list(reading.entries()), reading.cursor
 
 
-def read_records(reader: Callable[[], TranscriptReader], *records: dict[str, Any]) -> list[Entry]:
+def read_records(reader: Callable[[], TranscriptReader], *records: dict[str, Any]) -> list[TranscriptEntry]:
     """Return all that some records say to a new reader."""
     reading = reader()
-    entries: list[Entry] = []
+    entries: list[TranscriptEntry] = []
     for number, record in enumerate(records, start=1):
         entries += reading.read(number, json.dumps(record).encode()) or []
     return entries + reading.finish()
 
 
-def said_in(entries: Iterable[Entry]) -> list[tuple[str, str]]:
+def said_in(entries: Iterable[TranscriptEntry]) -> list[tuple[str, str]]:
     """Return entries as pairs of what they are and what they say."""
     return [(entry.kind, entry.text or entry.command or entry.tool) for entry in entries]
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 from foveal.daemon.transcripts.candidates import Candidate
-from foveal.daemon.transcripts.conversation import Turn
+from foveal.daemon.transcripts.conversation import ConversationTurn
 from foveal.daemon.transcripts.decision_score import KINDS, with_pairs
 from foveal.daemon.transcripts.sentences import Voice
 from foveal.daemon.transcripts.statements import Kind, statements_in
@@ -54,16 +54,16 @@ def rows_of(labelled: Labelled, group: str) -> Iterator[Row]:
     """Yield the statements that are judged while a transcript is read."""
     judged: dict[int, Candidate] = {}
 
-    def settle(turn: Turn) -> None:
+    def settle(turn: ConversationTurn) -> None:
         judged.update((id(candidate), candidate) for candidate in turn.open)
         settled(turn)
 
-    settled = Turn.settle
-    setattr(Turn, "settle", settle)  # noqa: B010 - records what is judged; mypy refuses a plain assignment
+    settled = ConversationTurn.settle
+    setattr(ConversationTurn, "settle", settle)  # noqa: B010 - records what is judged; mypy refuses a plain assignment
     try:
         findings_in(labelled.path)
     finally:
-        setattr(Turn, "settle", settled)  # noqa: B010 - as above
+        setattr(ConversationTurn, "settle", settled)  # noqa: B010 - as above
     for candidate in judged.values():
         said = candidate.statement
         right = any(

@@ -32,7 +32,7 @@ BACKLOG = 128
 
 TAKEN_S = 10.0
 """Seconds to retry a taken port if browsers are signed in, since their cookies are for that port. After a
-daemon was killed, its faces process holds the port until it has ended."""
+daemon was killed, its web process holds the port until it has ended."""
 
 TAKEN_PAUSE_S = 0.05
 

@@ -42,7 +42,7 @@ class Agent(Struct, frozen=True):
         return bool(self.name or self.type)
 
 
-class View(Struct, frozen=True):
+class AgentView(Struct, frozen=True):
     """An agent's policy in a project, and the rules there, which say what other agents may see."""
 
     policy: Policy
@@ -259,17 +259,17 @@ class Permissions:
 
     async def view(
         self, root: str, agent: Agent, scope: Scope | None = None, state: SessionState = NOBODY
-    ) -> View:
+    ) -> AgentView:
         """Return the view of a request about a project, which need not be open.
 
         Raises `PermissionDenied` if it is refused, `ConfigError` if the project's settings can't be read.
         """
         config = await self._config(root)
-        view = View(policy_for(config, agent, scope, state), config)
+        view = AgentView(policy_for(config, agent, scope, state), config)
         await self._require_inside(root, agent)
         return view
 
-    async def view_or_none(self, root: str, agent: Agent, state: SessionState = NOBODY) -> View | None:
+    async def view_or_none(self, root: str, agent: Agent, state: SessionState = NOBODY) -> AgentView | None:
         """Return the view of a request for a list of projects, None if this one is left out: the request
         is refused, or the project's settings can't be read. A closed project stays closed."""
         try:
@@ -304,7 +304,7 @@ class Permissions:
                     " something from this agent: ask about a project that doesn't contain it"
                 )
 
-    def view_now(self, root: str, agent: Agent) -> View | None:
+    def view_now(self, root: str, agent: Agent) -> AgentView | None:
         """Return the view of an open project by the rules that were read last, None if the agent is refused
         there, or it isn't open."""
         project = self._projects.get(root)
@@ -313,7 +313,7 @@ class Permissions:
         if not project.settings.hold():
             self._work.start_background(self._projects.reload_settings(project), f"read the rules of {root}")
             return None
-        view = View(policy_of(project.config, (agent.name,), agent.type), project.config)
+        view = AgentView(policy_of(project.config, (agent.name,), agent.type), project.config)
         inside = (
             [self._projects.get(other) for other in self._projects.inside(root)] if agent.is_named else []
         )

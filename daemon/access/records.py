@@ -3,4 +3,4 @@
 from __future__ import annotations
 
 from .dashboard import CODE_S, LOOPBACK, Admission
-from .permissions import Agent, View
+from .permissions import Agent, AgentView

@@ -19,7 +19,7 @@ class ShownItem(ItemName, frozen=True, kw_only=True):
     dropped: bool | UnsetType = UNSET
 
 
-class ConsideredItem(ItemName, frozen=True, kw_only=True):
+class ConsideredItemReply(ItemName, frozen=True, kw_only=True):
     """An item that a search considered and left."""
 
     similarity_score: Plain[int | float]
@@ -44,7 +44,7 @@ class ShownSlice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     span: Plain[list[int] | UnsetType] = UNSET
 
 
-class DroppedSlice(Struct, frozen=True, forbid_unknown_fields=True):
+class DroppedSliceReply(Struct, frozen=True, forbid_unknown_fields=True):
     """A slice that was left out."""
 
     id: SliceId[str]
@@ -87,7 +87,7 @@ class ContextFields(ContextFigures, frozen=True, kw_only=True, forbid_unknown_fi
     """What the reply to GetContext has."""
 
     slices: list[ShownSlice]
-    dropped: list[DroppedSlice] | UnsetType = UNSET
+    dropped: list[DroppedSliceReply] | UnsetType = UNSET
     gaps: Text[list[str]]
     degraded: Text[list[str]]
 
@@ -120,20 +120,20 @@ class DeliveredContextReply(DeliveryFields, frozen=True, kw_only=True, forbid_un
     """A context as it was given, with what became of it."""
 
     slices: list[ShownSlice]
-    dropped: list[DroppedSlice]
+    dropped: list[DroppedSliceReply]
     gaps: Text[list[str]]
     degraded: Text[list[str]]
     focus_paths: Text[list[str]]
     expanded: Text[list[str]]
     constraints: Said[list[str]]
-    used: list[UsedPlace]
+    used: list[UsedPlaceReply]
     verdict: Text[str]
     limit: Plain[str]
-    near: list[NearMiss]
+    near: list[NearMissReply]
     problem: Text[str]
 
 
-class NearMiss(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class NearMissReply(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Something that was considered and isn't shown."""
 
     kind: Plain[str]
@@ -147,7 +147,7 @@ class NearMiss(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     found_by: Said[str | UnsetType] = UNSET
 
 
-class UsedPlace(Struct, frozen=True):
+class UsedPlaceReply(Struct, frozen=True):
     """A file of a context that was of use."""
 
     path: File[str]

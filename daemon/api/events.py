@@ -25,11 +25,11 @@ class ScopeEvent(EventData, frozen=True, kw_only=True):
     evicted: bool | UnsetType = UNSET
 
 
-class SessionEvent(EventData, frozen=True, kw_only=True):
+class SessionEventData(EventData, frozen=True, kw_only=True):
     session_id: Text[str]
 
 
-class ContextSetsEvent(SessionEvent, frozen=True, kw_only=True):
+class ContextSetsEvent(SessionEventData, frozen=True, kw_only=True):
     context: Said[dict[str, list[str]]]
     files: Said[list[str]]
     applet: Said[dict[str, object] | None]
@@ -38,7 +38,7 @@ class ContextSetsEvent(SessionEvent, frozen=True, kw_only=True):
     missing_files: Said[list[str] | UnsetType] = UNSET
 
 
-class ContextBuiltEvent(SessionEvent, frozen=True, kw_only=True):
+class ContextBuiltEvent(SessionEventData, frozen=True, kw_only=True):
     context_id: Plain[str]
     scope_id: Plain[str]
     agent_name: Text[str]
@@ -85,7 +85,7 @@ class ExperienceEvent(EventData, frozen=True, kw_only=True):
 EVENTS: Mapping[Topic, type[EventData]] = {
     "context.changed": ContextSetsEvent,
     "context.resumed": ContextSetsEvent,
-    "session.changed": SessionEvent,
+    "session.changed": SessionEventData,
     "items.changed": EventData,
     "scope.created": ScopeEvent,
     "scope.changed": ScopeEvent,

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..access.records import Agent, View
+from ..access.records import Agent, AgentView
 from ..access.service import Permissions, owner_of, require_all
 from ..context.service import ScopeTable
 from ..core.errors import FovealError, InvalidRequest, NotFound, PermissionDenied
@@ -208,7 +208,7 @@ async def _map_of(answer: methods.Answer) -> WireMap:
     return methods.wire_map(await answer if isinstance(answer, Awaitable) else answer)
 
 
-def _visible_list(shape: RecordOf, reply: WireMap, views: Mapping[str, View | None]) -> WireMap | None:
+def _visible_list(shape: RecordOf, reply: WireMap, views: Mapping[str, AgentView | None]) -> WireMap | None:
     """Return a list without hidden entries, each under the policy of its project; None if all are hidden."""
     masks = may_hold_secrets(texts_in(reply))
     filters = {

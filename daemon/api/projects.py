@@ -122,13 +122,13 @@ class ProjectsReply(Struct, frozen=True):
     closed: list[ClosedProject]
 
 
-class FileDigest(Struct, frozen=True):
+class FileToTrust(Struct, frozen=True):
     path: str
     digest: str
 
 
 class TrustRequest(ProjectRequest, frozen=True, kw_only=True):
-    files: tuple[FileDigest, ...] = ()
+    files: tuple[FileToTrust, ...] = ()
 
 
 class TrustedFile(Struct, frozen=True):

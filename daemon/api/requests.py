@@ -14,7 +14,7 @@ from ..core.parameters import NonEmpty
 from ..engine.service import EngineMethods
 from ..sessions.records import ExportQuery, LoggedRequest
 from ..sessions.service import conversation, record_map
-from .context_replies import ConsideredItem, DroppedSlice, SentFields, ShownItem, ShownSlice
+from .context_replies import ConsideredItemReply, DroppedSliceReply, SentFields, ShownItem, ShownSlice
 from .marks import Count, Owner, Plain, Remark, Root, Said, Text
 from .method import (
     ItemName,
@@ -78,14 +78,14 @@ class RequestReply(SentFields, frozen=True, kw_only=True):
     agent_name: Owner[str]
     format: Plain[str]
     items: list[ShownItem]
-    considered: list[ConsideredItem]
+    considered: list[ConsideredItemReply]
     slices: list[ShownSlice]
     tokens: Count[int]
     bytes: Count[int]
     elapsed_ms: Count[float]
     steps_ms: Count[dict[str, float]]
     degraded: Said[list[str]]
-    dropped: list[DroppedSlice] | UnsetType = UNSET
+    dropped: list[DroppedSliceReply] | UnsetType = UNSET
     masked: Count[int | UnsetType] = UNSET
     referred: list[ItemName] | None
     problem: Remark[str]

@@ -148,7 +148,7 @@ class ItemUsageRequest(ProjectRequest, frozen=True, kw_only=True):
     since: str = ""
 
 
-class ItemUsage(ItemName, frozen=True, kw_only=True):
+class ItemCountsReply(ItemName, frozen=True, kw_only=True):
     include: Plain[str | None]
     requests: Plain[int]
     reported: Plain[int]
@@ -170,7 +170,7 @@ class DayShareReply(Struct, frozen=True):
 
 
 class ItemUsageReply(Struct, frozen=True):
-    items: list[ItemUsage]
+    items: list[ItemCountsReply]
     suggestions: list[SuggestionReply]
     shares: list[DayShareReply]
 
@@ -348,7 +348,7 @@ class ItemMethods(EngineMethods):
         usage = await self._engine.deliveries.item_usage(project.root, modes, request.since)
         return ItemUsageReply(
             [
-                reply_of(ItemUsage, item, **_name(item.key), include=modes.get(item.key))
+                reply_of(ItemCountsReply, item, **_name(item.key), include=modes.get(item.key))
                 for item in usage.items
             ],
             [

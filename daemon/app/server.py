@@ -42,7 +42,7 @@ from ..core.system import System, disk_problem, share_heaps
 from ..core.times import timestamp_of
 from ..engine.service import Engine
 from ..sessions.service import move_former
-from .faces import FacesStarter
+from .web_process import WebProcessStarter
 
 MIGRATIONS: Mapping[int, Migration | None] = {1: None, 2: move_former}
 """None changes the mark alone: then only an earlier program needs to know, because the owners of the files
@@ -69,7 +69,7 @@ FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 """Errors of a full disk. A daemon starts all the same, and Status says so."""
 
 HTTP_BACKLOG = 128
-"""Connections that wait while the faces process starts."""
+"""Connections that wait while the web process starts."""
 
 RESTARTED = "FOVEAL_RESTARTED"
 """The variable that tells a daemon which begins anew why it does."""
@@ -218,9 +218,9 @@ class Daemon:
         self._started_full = False
         self._engine = Engine(startup.environment, startup.config, System())
         self._engine.warnings = startup.mended
-        self._faces = FacesStarter(http.listener, startup.socket)
+        self._web_process = WebProcessStarter(http.listener, startup.socket)
         self._dashboard = Dashboard(
-            startup.environment.state_dir, startup.config.dashboard, self._faces.lend, System()
+            startup.environment.state_dir, startup.config.dashboard, self._web_process.lend, System()
         )
         self._handlers = Handlers(self._engine, self._dashboard, self.stop)
 
@@ -255,7 +255,7 @@ class Daemon:
                 server.start(self._own.listener)
                 background = (
                     tasks.create_task(self._stop_when_idle(server), name="idle"),
-                    tasks.create_task(self._faces.run(), name="faces"),
+                    tasks.create_task(self._web_process.run(), name="web process"),
                     tasks.create_task(self._dashboard.reopen(), name="dashboard"),
                     tasks.create_task(self._handlers.hooks.run(), name="hooks"),
                     tasks.create_task(self._check_paths(server), name="check sockets and lock"),
@@ -303,7 +303,7 @@ class Daemon:
                 if not self._http.is_there:
                     former = self._http.bind_again()
                     self._http.listener.listen(HTTP_BACKLOG)
-                    self._faces.replace(former, self._http.listener)
+                    self._web_process.replace(former, self._http.listener)
                     log.warning("%s was removed, and is bound again", self._http.path)
                 bind_error = ""
             except (OSError, paths.PathError, SocketInUse) as error:

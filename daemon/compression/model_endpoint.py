@@ -51,12 +51,12 @@ class ModelAnswer(Struct, frozen=True):
     tokens_out: int
 
 
-class _Message(Struct):
+class _ChoiceMessage(Struct):
     content: str
 
 
 class _Choice(Struct):
-    message: _Message
+    message: _ChoiceMessage
     finish_reason: str | None = None
 
 

@@ -48,7 +48,7 @@ from .misses import limit_of, near_misses
 from .prompts import PromptTemplates, PromptValues
 from .reply import fit, reply_of, sent_of, without_held
 from .selection import Form, GrowForm, Selection, Slice, SliceType, fixed
-from .sent_content import STANDING, ConversationContent, Held, Unsent, held_of, holds_whole
+from .sent_content import STANDING, ConversationContent, SentSlice, Unsent, held_of, holds_whole
 
 
 def build(gathered: GatheredSources) -> Built:
@@ -70,8 +70,8 @@ def _built(gathered: GatheredSources, reader: Reader | None) -> Built:
     nodes = focus_nodes(state)
     asked_for = {node.path for node in nodes}
     imported = dependencies(state, nodes)
-    found = found_definitions(state, nodes)
-    focus = {node.path for node in nodes} | {match.path for _, match in found}
+    definitions = found_definitions(state, nodes)
+    focus = {node.path for node in nodes} | {match.path for _, match in definitions}
     importing = importers(state, nodes, focus | set(imported))
     beside = siblings(state, nodes, focus | {*imported, *importing})
     near = {*imported, *importing}
@@ -83,8 +83,8 @@ def _built(gathered: GatheredSources, reader: Reader | None) -> Built:
         *constraint_slices(state),
         *experience_slices(state, asked_for, near | (focus - asked_for)),
         *focus_slices(state, nodes),
-        *hit_slices(state, nodes, found),
-        *needed_slices(state, nodes, found),
+        *hit_slices(state, nodes, definitions),
+        *needed_slices(state, nodes, definitions),
         *outline_slices(state, imported, "imported by"),
         *outline_slices(state, importing, "imports", IMPORTER_VALUE, IMPORTERS_PLACE),
         *outline_slices(state, beside, "beside", SIBLING_VALUE, SIBLINGS_PLACE),
@@ -179,7 +179,7 @@ def _record(
 
 
 def _gate(state: BuildState) -> SecretGate:
-    """Return the gate for what the caller wrote."""
+    """Return the gate that knows the secrets in what the caller wrote."""
     if not state.snapshot.policy.mask_values:
         return OPEN
     request = state.request
@@ -188,7 +188,7 @@ def _gate(state: BuildState) -> SecretGate:
 
 
 def sealed(slices: Iterable[Slice], gate: SecretGate) -> Iterator[Slice]:
-    """Yield the slices, whose texts have no secret that the gate knows."""
+    """Yield the slices with each secret that the gate knows masked in their texts."""
     if not gate.knows_any:
         yield from slices
         return
@@ -224,7 +224,7 @@ def _prompts(state: BuildState, context: str) -> tuple[str, str]:
 
 def _figures(
     selection: Selection, reply: Mapping[str, Any], whole: Selection, unsent: Unsent
-) -> tuple[tuple[tuple[str, Held], ...], int, int, dict[str, int]]:
+) -> tuple[tuple[tuple[str, SentSlice], ...], int, int, dict[str, int]]:
     """Return the newly held slices, and tokens: saved, before compression, and by type of slice."""
     costs = {identifier: cost.tokens for identifier, cost in selection.costs.items()}
     by_type: dict[str, int] = {}

@@ -99,12 +99,12 @@ class BuildState(Struct):
 
     def source(self, path: str, content: Content) -> FileSource:
         """Return a file's content with its definitions, which are unknown for an unsaved buffer."""
-        known = self.sources.get(path)
-        if known is None or known.text is not content.text:
+        cached = self.sources.get(path)
+        if cached is None or cached.text is not content.text:
             tag, unsaved = fence_tag(language_of(path)), self.files.unsaved(path)
             symbols = () if unsaved else self.files.symbols(path)
-            known = self.sources[path] = FileSource(path, content.text, tag, symbols, self.gathered.compress)
-        return known
+            cached = self.sources[path] = FileSource(path, content.text, tag, symbols, self.gathered.compress)
+        return cached
 
 
 def begin(gathered: GatheredSources, reader: Reader | None) -> BuildState:

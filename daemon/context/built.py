@@ -16,7 +16,7 @@ from ..project.records import Shown
 from ..project.service import digest_of
 from ..rules.records import LeftOutItem, PlannedItem
 from ..sessions.records import Sent
-from .sent_content import Held
+from .sent_content import SentSlice
 
 Limit = Literal["", "max_tokens", "max_bytes", "deadline_ms"]
 
@@ -41,7 +41,7 @@ class Built(Struct, frozen=True, dict=True):
     left_out: tuple[LeftOutItem, ...] = ()
     sent: Sent | None = None
     unfinished: bool = False
-    held: tuple[tuple[str, Held], ...] = ()
+    held: tuple[tuple[str, SentSlice], ...] = ()
     """The slices that the conversation holds after this context is sent and did not hold before."""
     saved_tokens: int = 0
     tokens_before: int = 0
@@ -55,7 +55,7 @@ class Built(Struct, frozen=True, dict=True):
     limit: Limit = ""
     """The limit that kept content out or shortened it."""
     near: tuple[Mapping[str, Any], ...] = ()
-    """The near misses as the wire has them (`NearMiss`)."""
+    """The near misses as the wire has them (`NearMissReply`)."""
 
     @cached_property
     def packed(self) -> bytes:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from ..core.events import EventHub
-from ..core.metric_history import ContextFigures, Metrics
+from ..core.metric_history import ContextCost, Metrics
 from ..sessions.records import Delivery, Scope
 from ..sessions.service import Deliveries, Sessions, Timeline, new_request_id
 from .built import Built
@@ -52,7 +52,7 @@ class ContextLog:
             self._timeline.attach(conversation, built.context_id, request_id, request.prompt, agent_name)
         reply["context_id"] = built.context_id
         self._deliver(job, built, reply, request_id, elapsed_ms)
-        figures = ContextFigures(
+        figures = ContextCost(
             agent_name,
             reply["tokens"],
             max(built.tokens_before, reply["tokens"]),  # those are of slices, without headings

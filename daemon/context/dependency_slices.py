@@ -39,7 +39,7 @@ def dependencies(state: BuildState, nodes: Sequence[FocusNode]) -> dict[str, str
 
     The number is limited by `context.dependencies_max` and by the size of the context.
     """
-    found: dict[str, str] = {}
+    importer_of: dict[str, str] = {}
     inside = {node.path for node in nodes}
     for path in _in_focus(nodes):
         for imported in state.files.imports(path):
@@ -50,13 +50,15 @@ def dependencies(state: BuildState, nodes: Sequence[FocusNode]) -> dict[str, str
             elif imported.target:
                 for target in package_files(state.snapshot.tree.layout, imported.target):
                     if target not in inside:
-                        found.setdefault(target, path)
+                        importer_of.setdefault(target, path)
     most = state.snapshot.config.context.dependencies_max
     wanted = min(most, IMPORTS_MIN + state.request.context_tokens // TOKENS_PER_IMPORT)
-    if len(found) > wanted:
+    if len(importer_of) > wanted:
         why = f": at most {most}" if wanted == most else " for want of room"
-        state.gaps.append(f"{len(found) - wanted:,} of {len(found):,} imported files are left out{why}")
-    return dict(list(found.items())[:wanted])
+        state.gaps.append(
+            f"{len(importer_of) - wanted:,} of {len(importer_of):,} imported files are left out{why}"
+        )
+    return dict(list(importer_of.items())[:wanted])
 
 
 def siblings(state: BuildState, nodes: Sequence[FocusNode], known: Collection[str]) -> dict[str, str]:

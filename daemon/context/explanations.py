@@ -60,19 +60,19 @@ class ExplainService:
         snapshot = project.snapshot(past.policy)
         path = _path_of(snapshot, asked)
         reply = past.reply
-        found = await self._work.in_builder(
+        path_reasons = await self._work.in_builder(
             partial(reasons_in_context, past.scope, past.request, reply, path)
         )
         if snapshot.policy.denies(path):
-            found = PathReasons((), is_settled=True)  # what is worked on isn't told of a hidden file
-        if found.slices:
-            return _answer(snapshot, found, (), (), ())
+            path_reasons = PathReasons((), is_settled=True)  # what is worked on isn't told of a hidden file
+        if path_reasons.slices:
+            return _answer(snapshot, path_reasons, (), (), ())
         absence = await self._work.in_builder(partial(why_not_there, snapshot, path))
         reasons, degraded = list(absence.reasons), list[str]()
-        if not absence.is_final and not found.is_settled:
+        if not absence.is_final and not path_reasons.is_settled:
             reasons += await self._why_not_found(project, past, snapshot, reply, path, degraded)
         advice = self._advice(past, absence, path)
-        return _answer(snapshot, found, reasons, advice, degraded)
+        return _answer(snapshot, path_reasons, reasons, advice, degraded)
 
     async def _why_not_found(
         self,
@@ -106,12 +106,12 @@ class ExplainService:
         if not project.config.context.hits_max:
             return "nothing is searched for prompts: context.hits_max is 0"
         ask = SearchQuery(prompt, RANKS_MAX, definitions=True)
-        found = await self._searching.search(project, ask, deadline_of(project, SEARCH_MS), past.policy)
-        degraded += found.degraded
-        rank = next((place for place, hit in enumerate(found.hits, 1) if hit.path == path), 0)
+        result = await self._searching.search(project, ask, deadline_of(project, SEARCH_MS), past.policy)
+        degraded += result.degraded
+        rank = next((place for place, hit in enumerate(result.hits, 1) if hit.path == path), 0)
         if not rank:
             return f"the search for the prompt doesn't find it among the first {RANKS_MAX}"
-        hit = found.hits[rank - 1]
+        hit = result.hits[rank - 1]
         reasons = f" for {', '.join(hit.reasons)}" if hit.reasons else ""
         return f"the search for the prompt has it at place {rank} (score {hit.score:.2f}){reasons}"
 
@@ -138,7 +138,7 @@ class ExplainService:
 
 def _answer(
     snapshot: ProjectSnapshot,
-    found: PathReasons,
+    path_reasons: PathReasons,
     reasons: list[str] | tuple[str, ...],
     advice: tuple[str, ...],
     degraded: list[str] | tuple[str, ...],
@@ -146,11 +146,11 @@ def _answer(
     """Return the reply without sentences that name something hidden from the agent."""
     policy, root = snapshot.policy, snapshot.tree.root
     return {
-        "shown": bool(found.slices),
-        "named": found.named,
-        "slices": list(found.slices),
-        "reasons": list(policy.sentences(dict.fromkeys([*found.reasons, *reasons]), root)),
-        "advice": list(policy.sentences(dict.fromkeys([*found.advice, *advice]), root)),
+        "shown": bool(path_reasons.slices),
+        "named": path_reasons.named,
+        "slices": list(path_reasons.slices),
+        "reasons": list(policy.sentences(dict.fromkeys([*path_reasons.reasons, *reasons]), root)),
+        "advice": list(policy.sentences(dict.fromkeys([*path_reasons.advice, *advice]), root)),
         "degraded": list(policy.sentences(dict.fromkeys([*snapshot.degraded, *degraded]), root)),
     }
 
@@ -222,13 +222,17 @@ def why_not_there(snapshot: ProjectSnapshot, path: str) -> Absence:
     folder = tree.layout.folders.get(path)
     if folder is not None:
         return Absence((f"it is a folder with {folder.total:,} files, and none of them is in",), True, True)
-    found = left_out(tree.root, path, _settings(snapshot.config.scan), snapshot.system)
-    if found.reason == "missing":
-        return Absence((_missing(tree, path, found),), is_final=True)
-    rule = found.rule and (f" ({found.rule})" if found.reason == "ignored" else f" by {found.rule}")
-    part = f"{found.part}/" if found.part != path and found.reason != "symlink" else found.part
-    shown = found.reason in SHOWN_BY_NAME and os.path.isfile(os.path.join(tree.root, path))
-    return Absence((LEFT_OUT[found.reason].format(part=part, rule=rule),), shown, is_final=True)
+    exclusion = left_out(tree.root, path, _settings(snapshot.config.scan), snapshot.system)
+    if exclusion.reason == "missing":
+        return Absence((_missing(tree, path, exclusion),), is_final=True)
+    rule = exclusion.rule and (
+        f" ({exclusion.rule})" if exclusion.reason == "ignored" else f" by {exclusion.rule}"
+    )
+    part = (
+        f"{exclusion.part}/" if exclusion.part != path and exclusion.reason != "symlink" else exclusion.part
+    )
+    shown = exclusion.reason in SHOWN_BY_NAME and os.path.isfile(os.path.join(tree.root, path))
+    return Absence((LEFT_OUT[exclusion.reason].format(part=part, rule=rule),), shown, is_final=True)
 
 
 def why_not_related(snapshot: ProjectSnapshot, reply: Mapping[str, Any], path: str) -> str:

@@ -64,8 +64,8 @@ def _without_rules(state: BuildState, nodes: Sequence[FocusNode]) -> list[FocusN
 
 def _exact_paths(state: BuildState) -> set[str]:
     """Return the paths that the caller put in focus or expanded, without folders and globs resolved."""
-    known = state.snapshot.tree.files
-    return {split_node_id(known, path)[0] for path in (*state.scope.focus_paths, *state.scope.expanded)}
+    files = state.snapshot.tree.files
+    return {split_node_id(files, path)[0] for path in (*state.scope.focus_paths, *state.scope.expanded)}
 
 
 def _session_nodes(state: BuildState) -> list[FocusNode]:

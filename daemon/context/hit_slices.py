@@ -41,15 +41,17 @@ MARKS = ("@", "#[", "[")
 """The first characters of lines that annotate a definition, such as decorators."""
 
 
-def hit_slices(state: BuildState, nodes: Sequence[FocusNode], found: Sequence[Found]) -> Iterator[Slice]:
+def hit_slices(
+    state: BuildState, nodes: Sequence[FocusNode], definitions: Sequence[ReasonedDefinition]
+) -> Iterator[Slice]:
     """Yield a slice for each found definition, except those in copies of files in focus.
 
     An unsaved buffer gets one slice for the whole file, since the lines of its definitions aren't known."""
-    inside = {content_key(state.files.note(node.path)) for node in nodes if found and not node.symbol}
-    places = {path: place for place, path in enumerate(dict.fromkeys(match.path for _, match in found))}
+    inside = {content_key(state.files.note(node.path)) for node in nodes if definitions and not node.symbol}
+    places = {path: place for place, path in enumerate(dict.fromkeys(match.path for _, match in definitions))}
     unsaved: set[str] = set()
     most = 0.0
-    for reasons, match in found:
+    for reasons, match in definitions:
         content = state.files.note(match.path)
         symbol = _as_shown(match, state.files.symbols(match.path))
         is_unsaved = state.files.unsaved(match.path)
@@ -73,7 +75,7 @@ def hit_slices(state: BuildState, nodes: Sequence[FocusNode], found: Sequence[Fo
         forms: FileForms | DefinitionForms
         if is_unsaved:
             unsaved.add(match.path)
-            names = [each.symbol.name for _, each in found if each.path == match.path and each.symbol]
+            names = [each.symbol.name for _, each in definitions if each.path == match.path and each.symbol]
             node = FocusNode(match.path, "", "document", reasons)
             forms = FileForms(node, source, state.words, names, cut=content.cut, unsaved=True)
         else:
@@ -100,19 +102,19 @@ def hit_slices(state: BuildState, nodes: Sequence[FocusNode], found: Sequence[Fo
 
 
 def needed_slices(
-    state: BuildState, nodes: Sequence[FocusNode], found: Sequence[tuple[str, FoundDefinition]]
+    state: BuildState, nodes: Sequence[FocusNode], definitions: Sequence[tuple[str, FoundDefinition]]
 ) -> Iterator[Slice]:
     """Yield a slice for each constant and the head of each function that the first definitions use.
 
     Definitions that are in focus or found themselves are skipped.
     """
-    if state.reader is None or not found or state.request.context_tokens < NEEDED_TOKENS_MIN:
+    if state.reader is None or not definitions or state.request.context_tokens < NEEDED_TOKENS_MIN:
         return
-    shown = {(match.path, match.first) for _, match in found}
+    shown = {(match.path, match.first) for _, match in definitions}
     inside = {node.path for node in nodes if not node.symbol}
-    most = worth(found[0][1])
-    places = {path: place for place, path in enumerate(dict.fromkeys(match.path for _, match in found))}
-    for _, match in found[:NEEDED_OF_MAX]:
+    most = worth(definitions[0][1])
+    places = {path: place for place, path in enumerate(dict.fromkeys(match.path for _, match in definitions))}
+    for _, match in definitions[:NEEDED_OF_MAX]:
         if match.symbol is None or role_of(match.path, language_of(match.path)) == "test":
             continue  # a test is an example; prompts are seldom about what it calls
         if state.files.unsaved(match.path) or not state.files.indexed(match.path):
@@ -191,17 +193,17 @@ LINES_FREE = 15
 """Lines added to the length of each definition, so that trivial ones don't come first."""
 
 
-Found = tuple[str, FoundDefinition]
+ReasonedDefinition = tuple[str, FoundDefinition]
 """A found definition with the reasons in words."""
 
 
-def found_definitions(state: BuildState, nodes: Sequence[FocusNode]) -> list[Found]:
+def found_definitions(state: BuildState, nodes: Sequence[FocusNode]) -> list[ReasonedDefinition]:
     """Return the found definitions that compete for the context, the best for their length first.
 
     None lies inside another. The best ones in files in focus are added to the state's `wanted` instead.
     """
     inside = {node.path for node in nodes if node.role != "document" and not node.symbol}
-    best: dict[tuple[str, int], Found] = {}
+    best: dict[tuple[str, int], ReasonedDefinition] = {}
     in_focus: dict[str, list[FoundDefinition]] = {}
     for reasons, match in found_in(state.gathered.hits, state.rule_files):
         if match.probability < SHOWN_MIN:
@@ -243,7 +245,7 @@ def worth(definition: FoundDefinition) -> float:
     return definition.probability / sqrt(definition.last - definition.first + LINES_FREE)
 
 
-def found_in(hits: Iterable[Hit], rule_files: RuleFiles) -> Iterator[Found]:
+def found_in(hits: Iterable[Hit], rule_files: RuleFiles) -> Iterator[ReasonedDefinition]:
     """Yield the definitions of search hits, except those in files of rules."""
     for hit in hits:
         if hit.path not in rule_files:
@@ -263,11 +265,13 @@ def _shown_whole(state: BuildState, nodes: Sequence[FocusNode]) -> Mapping[str, 
     return spans
 
 
-def _outermost(found: Iterable[Found], shown: Mapping[str, Sequence[tuple[int, int]]]) -> Iterator[Found]:
+def _outermost(
+    found: Iterable[ReasonedDefinition], shown: Mapping[str, Sequence[tuple[int, int]]]
+) -> Iterator[ReasonedDefinition]:
     """Yield the definitions that lie neither in focus nor inside another found one.
 
     The outer definition gets the highest probability of those inside."""
-    outer: Found | None = None
+    outer: ReasonedDefinition | None = None
     for reasons, match in sorted(found, key=lambda pair: (pair[1].path, pair[1].first, -pair[1].last)):
         if any(first <= match.first and match.last <= last for first, last in shown.get(match.path, ())):
             continue

@@ -54,7 +54,7 @@ def selection_of(session: Session | None) -> tuple[ItemSelection, str]:
 
 
 async def plan_items(
-    known: AgentItems,
+    items: AgentItems,
     session: Session | None,
     request: ContextRequest,
     profiles: Profiles,
@@ -71,27 +71,27 @@ async def plan_items(
     removed: Collection[ItemKey] = frozenset(() if session is None else session.removed)
     if session is not None:
         chosen |= {item.key: ("manual", None) for item in session.items if item.include == "manual"}
-    for key, item in known.by_key.items():
+    for key, item in items.by_key.items():
         if item.include in {"always", "glob"} and key not in chosen and key not in removed:
             chosen[key] = (item.include, None)
     # Also items that came in by their mode, so that a missing one is reported.
     in_session = [] if session is None else [item.key for item in session.items]
     wanted = [ItemKey(*key) for key in request.include_items]
     unwanted = [ItemKey(*key) for key in request.exclude_items]
-    chosen |= {key: (_asked_mode(known, key), None) for key in wanted if key not in chosen}
+    chosen |= {key: (_asked_mode(items, key), None) for key in wanted if key not in chosen}
     for key in unwanted:
         chosen.pop(key, None)
     barred: dict[ItemKey, Literal["removed", "denied"]] = dict.fromkeys(removed, "removed")
     barred |= dict.fromkeys(unwanted, "denied")
-    found = await _search(known, chosen, barred, request, profiles, search, within_s)
-    chosen |= {score.key: ("agent", score.score) for score in found.taken}
+    result = await _search(items, chosen, barred, request, profiles, search, within_s)
+    chosen |= {score.key: ("agent", score.score) for score in result.taken}
     return ItemPlan(
-        tuple(PlannedItem(item, *chosen[key]) for key, item in known.by_key.items() if key in chosen),
-        tuple(LeftOutItem(score.item, score.score, score.reason) for score in found.considered),
+        tuple(PlannedItem(item, *chosen[key]) for key, item in items.by_key.items() if key in chosen),
+        tuple(LeftOutItem(score.item, score.score, score.reason) for score in result.considered),
         () if session is None else session.context.get("files", ()),
-        (*known.warnings, *_missing(known, [*in_session, *chosen, *unwanted])),
-        found.degraded,
-        tuple(item for key, item in known.by_key.items() if key in removed and key not in chosen),
+        (*items.warnings, *_missing(items, [*in_session, *chosen, *unwanted])),
+        result.degraded,
+        tuple(item for key, item in items.by_key.items() if key in removed and key not in chosen),
     )
 
 

@@ -104,7 +104,7 @@ def near_misses(
     dropped = [each.slice for each in selection.dropped if each.reason != "duplicate"]
     dropped.sort(key=lambda piece: (-piece.weight, piece.id))
     others = [piece for piece in dropped if piece.type in KINDS]
-    found: list[_Found] = [(piece, "") for piece in dropped if piece.type == "document"]
+    found: list[_Unshown] = [(piece, "") for piece in dropped if piece.type == "document"]
     found += _passed(state, offered, considered, selection)
     found.sort(key=_by_probability)
     files = [piece for piece in dropped if piece.path and piece.type not in {*KINDS, "document"}]
@@ -130,11 +130,11 @@ def near_misses(
     return (*places, *misses[:NEAR_ITEMS_MAX])
 
 
-_Found = tuple["Slice | FoundDefinition", str]
+_Unshown = tuple["Slice | FoundDefinition", str]
 """A found place, and why it isn't shown; "" for want of room."""
 
 
-def _by_probability(found: _Found) -> tuple[float, str, int]:
+def _by_probability(found: _Unshown) -> tuple[float, str, int]:
     subject = found[0]
     if isinstance(subject, Slice):
         return -(subject.score or 0.0), subject.path, (subject.lines or (0,))[0]
@@ -157,7 +157,7 @@ def _no_room(state: BuildState, reply: Mapping[str, Any], piece: Slice) -> str:
 
 def _passed(
     state: BuildState, offered: Sequence[Slice], considered: Sequence[Slice], selection: Selection
-) -> Iterator[_Found]:
+) -> Iterator[_Unshown]:
     """Yield the places that were found and didn't compete for the room, without those in shown lines."""
     need, unneeded = state.gathered.need, state.gathered.unneeded
     if unneeded and need is not None:

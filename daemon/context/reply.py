@@ -110,13 +110,13 @@ def reply_of(
 def _slices(selection: Selection, request: ContextRequest, context: str) -> list[dict[str, Any]]:
     """Return the slices for the reply, with the span of their text except in the format `json`."""
     spans = {} if request.format == "json" else render.spans(selection.chosen, context)
-    found = []
+    summaries = []
     for candidate, form in selection.chosen:
         summary = render.slice_summary(candidate, form, selection.costs[candidate.id].tokens)
         if candidate.id in spans:
             summary["span"] = list(spans[candidate.id])
-        found.append(summary)
-    return found
+        summaries.append(summary)
+    return summaries
 
 
 def _item_map(planned: PlannedItem, *, dropped: bool) -> dict[str, Any]:

@@ -34,7 +34,7 @@ RESIDENT_ORDER = 1_000_000
 """Order of slices that are only named: they come after the shown slices of their section."""
 
 
-class Held(Struct, frozen=True):
+class SentSlice(Struct, frozen=True):
     """A slice as sent: digests of its text and of its whole content, and its tokens."""
 
     digest: bytes
@@ -45,7 +45,7 @@ class Held(Struct, frozen=True):
 class ConversationContent(Struct, frozen=True, dict=True):
     """The content of one conversation: slices by id. Immutable: each reply makes a new one."""
 
-    slices: Mapping[str, Held] = field(default_factory=dict)
+    slices: Mapping[str, SentSlice] = field(default_factory=dict)
     last: str = ""
     """The id of the context that was sent last."""
 
@@ -102,12 +102,12 @@ def named_if_held(chosen: Sequence[tuple[Slice, Form]], resident: ConversationCo
     return Unsent(tuple(kept), frozenset(lines), held)
 
 
-def held_of(piece: Slice, form: Form, tokens: int) -> tuple[str, Held]:
+def held_of(piece: Slice, form: Form, tokens: int) -> tuple[str, SentSlice]:
     """Return the id and the record of a slice that is sent in this form."""
     whole = form
     if form.compressed and piece.type in STANDING:  # a file may be long: its shown text stands for it
         whole = piece.grow(piece.full_characters)
-    return sys.intern(piece.id), Held(_digest(form.text), _digest(whole.text), tokens)
+    return sys.intern(piece.id), SentSlice(_digest(form.text), _digest(whole.text), tokens)
 
 
 def holds(resident: ConversationContent, piece: Slice, form: Form) -> bool:
@@ -134,17 +134,17 @@ class ContextWindows:
         return self._windows.get((session_id, agent_id), NOTHING_HELD)
 
     def sent(
-        self, session_id: str, agent_id: str, slices: Iterable[tuple[str, Held]], context_id: str = ""
+        self, session_id: str, agent_id: str, slices: Iterable[tuple[str, SentSlice]], context_id: str = ""
     ) -> ConversationContent:
         """Record the content sent to an agent; return all content that its window holds now."""
-        known = dict(self._pop((session_id, agent_id)).slices)
+        slices_by_id = dict(self._pop((session_id, agent_id)).slices)
         for identifier, held in slices:
-            known.pop(identifier, None)  # so that the latest are last
-            known[identifier] = held
-        while len(known) > SLICES_MAX:
-            del known[next(iter(known))]
-        resident = self._windows[session_id, agent_id] = ConversationContent(known, context_id)
-        self._held += len(known)
+            slices_by_id.pop(identifier, None)  # so that the latest are last
+            slices_by_id[identifier] = held
+        while len(slices_by_id) > SLICES_MAX:
+            del slices_by_id[next(iter(slices_by_id))]
+        resident = self._windows[session_id, agent_id] = ConversationContent(slices_by_id, context_id)
+        self._held += len(slices_by_id)
         while len(self._windows) > WINDOWS_MAX or self._held > HELD_MAX:
             self._pop(next(iter(self._windows)))
         return resident

@@ -95,10 +95,10 @@ class Contexts:
         self, project: Project, scope: Scope, request: ContextRequest, fresh: Freshness
     ) -> dict[str, Any] | None:
         """Return the reply if it is cached and valid. This path has to be fast."""
-        found = self._find_nowait(project, scope, request, fresh)
-        if found is None:
+        cached = self._find_nowait(project, scope, request, fresh)
+        if cached is None:
             return None
-        job, built = found
+        job, built = cached
         missing = project.index_state.unsettled(project.tree, job.caller.policy)
         reply = _reply(job, built, missing, [*filter(None, (job.caller.problem, self._scoping.problem))])
         reply["cached"], reply["clock"] = True, project.clock_at(project.tree.generation)
@@ -226,14 +226,14 @@ class Contexts:
             # Both at the same moment, so that the validity key fits the snapshot.
             validity = self._validity(job, tree)
             snapshot = project.snapshot(job.caller.policy, tree)
-            found = NOTHING_FOUND if sources.found is None else sources.found
-            need = found.need if request.news and project.index_state.searchable else None
+            result = NOTHING_FOUND if sources.found is None else sources.found
+            need = result.need if request.news and project.index_state.searchable else None
             gathered = GatheredSources(
                 snapshot,
                 scope,
                 request,
                 self._scopes.constraints_above(scope),
-                found.hits if need is None or need.is_probable else (),
+                result.hits if need is None or need.is_probable else (),
                 plan,
                 sources.degraded,
                 sources.unfinished,
@@ -244,7 +244,7 @@ class Contexts:
                 templates=self._templates(project),
                 compress=self._compressing.compress(),
                 need=need,
-                unneeded=() if need is None or need.is_probable else found.hits,
+                unneeded=() if need is None or need.is_probable else result.hits,
             )
             built = await self._work.in_builder(partial(_built, gathered))
             if not built.stale or not await self._freshness.refresh(project, built.stale, deadline):

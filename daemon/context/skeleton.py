@@ -96,16 +96,16 @@ class _Map:
                 continue
             if ranked is None:
                 ranked = self._folders_by_size(path)
-            found = self._inside(path, most, ranked)
-            if found.cost <= self._room:
+            unfolded = self._inside(path, most, ranked)
+            if unfolded.cost <= self._room:
                 break
         else:
             self._folded = True
             return
-        self._folded |= not found.complete
-        self._room -= found.cost
-        self._unfolded[path] = found
-        for name in found.folders:
+        self._folded |= not unfolded.complete
+        self._room -= unfolded.cost
+        self._unfolded[path] = unfolded
+        for name in unfolded.folders:
             self._push(_join(path, name))
 
     def _inside(self, path: str, most: int, ranked: Sequence[str]) -> _Unfolded:
@@ -113,18 +113,18 @@ class _Map:
         folder = self._folders[path]
         names, names_complete = self._file_names(folder, path, most)
         chosen = folder.folders if len(folder.folders) <= most + 1 else sorted(ranked[:most])
-        found = _Unfolded(names, chosen, complete=names_complete)
+        unfolded = _Unfolded(names, chosen, complete=names_complete)
         left_out = len(folder.folders) - len(chosen)
         if left_out:
             files = folder.total - len(folder.files)
             files -= sum(self._folders[_join(path, name)].total for name in chosen)
-            found.more = f"… {_count(left_out, 'more folder')} ({_count(files, 'file')})"
-            found.complete = False
+            unfolded.more = f"… {_count(left_out, 'more folder')} ({_count(files, 'file')})"
+            unfolded.complete = False
         indent = 2 * _depth(path) + 1  # with the end of the line
-        found.cost = sum(len(text) + indent for text in (names, found.more) if text)
+        unfolded.cost = sum(len(text) + indent for text in (names, unfolded.more) if text)
         for name in chosen:
-            found.cost += indent + len(self._folder_line(_join(path, name), f"{printable(name)}/"))
-        return found
+            unfolded.cost += indent + len(self._folder_line(_join(path, name), f"{printable(name)}/"))
+        return unfolded
 
     def _file_names(self, folder: Folder, path: str, most: int) -> tuple[str, bool]:
         """Return a line with the file names of a folder, and whether it is complete."""
@@ -163,22 +163,24 @@ class _Map:
                 lines.append(line)
                 continue
             label = printable(path.rpartition("/")[2])
-            found = self._unfolded.get(path)
+            unfolded = self._unfolded.get(path)
             # A folder that only holds one folder is drawn on the same line: `src/main/java/`.
-            while path and found and not found.names and len(found.folders) == 1 and not found.more:
-                label = f"{label}/{printable(found.folders[0])}"
-                path = _join(path, found.folders[0])
-                found = self._unfolded.get(path)
+            while (
+                path and unfolded and not unfolded.names and len(unfolded.folders) == 1 and not unfolded.more
+            ):
+                label = f"{label}/{printable(unfolded.folders[0])}"
+                path = _join(path, unfolded.folders[0])
+                unfolded = self._unfolded.get(path)
             if path:
-                heading = f"{label}/" if found else self._folder_line(path, f"{label}/")
+                heading = f"{label}/" if unfolded else self._folder_line(path, f"{label}/")
                 lines.append("  " * (depth - 1) + heading)
-            if found is None:
+            if unfolded is None:
                 continue
-            if found.names:
-                lines.append("  " * depth + found.names)
-            if found.more:
-                stack.append(("", 0, "  " * depth + found.more))
-            stack.extend((_join(path, name), depth + 1, "") for name in reversed(found.folders))
+            if unfolded.names:
+                lines.append("  " * depth + unfolded.names)
+            if unfolded.more:
+                stack.append(("", 0, "  " * depth + unfolded.more))
+            stack.extend((_join(path, name), depth + 1, "") for name in reversed(unfolded.folders))
         return lines
 
     def _folder_line(self, path: str, label: str) -> str:

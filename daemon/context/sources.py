@@ -90,8 +90,8 @@ class ContextSources:
         """Query all sources for a prompt concurrently; without a prompt the results are empty."""
         meaning = self._meaning.near(job.project, job.request.prompt, deadline.left(WAIT_S))
         near = self._work.start(meaning, "compare experiences")
-        found = await self._search(job, deadline)
-        return Sources(found, await near)
+        result = await self._search(job, deadline)
+        return Sources(result, await near)
 
     def warm(self, project: Project) -> None:
         """Start embedding the texts of a project's items in the background."""
@@ -145,28 +145,28 @@ class ContextSources:
     async def _read_metadata(self, project: Project) -> ProjectMetadata:
         tree = project.tree
         key = await self._work.in_builder(partial(metadata_key, tree, self._system))
-        known = project.metadata
-        if known.value is not None and known.key == key:
-            return known.value
+        cached = project.metadata
+        if cached.value is not None and cached.key == key:
+            return cached.value
         denials = self._system.denials
         metadata = await self._work.in_builder(partial(read_metadata, tree, self._system))
         if self._system.denials == denials:
-            known.set(key, metadata)
+            cached.set(key, metadata)
         return metadata
 
     async def _plan(self, job: ContextJob, request: ContextRequest, within_s: float) -> ItemPlan:
         profiles = profiles_for(job.project.config, job.agent_name, job.caller.selection)
-        known, session = await self._visible(job.project, job.caller)
-        return await plan_items(known, session, request, profiles, self._item_search, within_s)
+        items, session = await self._visible(job.project, job.caller)
+        return await plan_items(items, session, request, profiles, self._item_search, within_s)
 
     async def _visible(self, project: Project, caller: Caller) -> tuple[AgentItems, Session | None]:
         """Return the items and the session without what the agent may not see."""
         items = project.instructions.items
-        known = await self._permissions.items(project, caller.policy)
+        visible = await self._permissions.items(project, caller.policy)
         if caller.session is None:
-            return known, None
-        denied = frozenset(items.by_key.keys() - known.by_key.keys())
-        return known, visible_session(caller.policy, caller.session, denied)
+            return visible, None
+        denied = frozenset(items.by_key.keys() - visible.by_key.keys())
+        return visible, visible_session(caller.policy, caller.session, denied)
 
 
 class CompressionService:

@@ -1,4 +1,4 @@
-"""Reads files inside a folder (a zone), never outside it, and keeps stamps that show later changes.
+"""Reads files inside a folder, never outside it, and keeps stamps that show later changes.
 
 Instruction files come from untrusted repositories: a symbolic link or an import must not reach the user's
 other files.
@@ -32,8 +32,8 @@ Probes = dict[str, Stamp | None]
 class ConfinedFolder(Struct, frozen=True):
     """A folder whose files must not lead outside it. Paths in it are shown with `prefix` in front.
 
-    `folder` is its absolute path as given, `real` the same without symbolic links. In a `trusted` zone a file
-    may itself be a link to anywhere, as dotfile managers make them; its imports may not.
+    `folder` is its absolute path as given, `real` the same without symbolic links. In a `trusted` folder a
+    file may itself be a link to anywhere, as dotfile managers make them; its imports may not.
     """
 
     folder: str
@@ -42,7 +42,7 @@ class ConfinedFolder(Struct, frozen=True):
     trusted: bool
 
     def absolute(self, path: str) -> str:
-        """Return the absolute path of one that is relative to the zone."""
+        """Return the absolute path of one that is relative to the folder."""
         return os.path.join(self.folder, path)
 
     def name_of(self, real: str) -> str:
@@ -74,8 +74,8 @@ class ReadFile(Struct, frozen=True):
     stamp: Stamp
 
 
-class ZoneListing(Struct, frozen=True):
-    """The files below a folder, and the reasons why others can't be read, by path relative to the zone."""
+class ConfinedListing(Struct, frozen=True):
+    """The files below a folder, and the reasons why others can't be read, by path relative to the folder."""
 
     files: tuple[str, ...]
     refused: dict[str, str]
@@ -86,7 +86,7 @@ class RefusedError(Exception):
 
 
 class ConfinedReader:
-    """Reads files of zones once each, and remembers all paths that it looked at.
+    """Reads files of confined folders once each, and remembers all paths that it looked at.
 
     `probes` has their stamps (of a link itself, not of its target), `None` if nothing was there; `sources`
     the real paths of the files that were read.
@@ -112,8 +112,8 @@ class ConfinedReader:
     def locate(self, zone: ConfinedFolder, path: str, *, free: bool) -> Located | None:
         """Follow an absolute path link by link to its target; `None` if there is none.
 
-        Unless it is `free`, all steps must lie within the zone: other paths aren't even looked at, since that
-        can mount a remote disk. Raises `RefusedError`.
+        Unless it is `free`, all steps must lie within the folder: other paths aren't even looked at, since
+        that can mount a remote disk. Raises `RefusedError`.
         """
         bound = "/" if free else zone.real
         current, pending = _start(zone, path)
@@ -163,8 +163,8 @@ class ConfinedReader:
             raise read
         return read
 
-    def files_below(self, zone: ConfinedFolder, folder: str, suffix: str, depth: int) -> ZoneListing:
-        """List the files with a suffix in a folder of the zone and up to `depth` folders below it, sorted.
+    def files_below(self, zone: ConfinedFolder, folder: str, suffix: str, depth: int) -> ConfinedListing:
+        """List the files with a suffix in a subfolder and up to `depth` folders below it, sorted.
 
         `suffix` may hold a slash, to ask for a folder in between. At most about `MAX_FILES` are listed.
         """
@@ -192,7 +192,7 @@ class ConfinedReader:
                     pending += [(path, level + 1)] if level < depth else []
                 elif path[len(folder) + 1 :].endswith(suffix):
                     files.append(path)
-        return ZoneListing(tuple(sorted(files)), refused)
+        return ConfinedListing(tuple(sorted(files)), refused)
 
     def _read(self, located: Located) -> ReadFile | None:
         if not located.is_file:

@@ -79,7 +79,7 @@ class Histogram(Struct):
         return None
 
 
-class ContextFigures(Struct, frozen=True):
+class ContextCost(Struct, frozen=True):
     """What one context cost: tokens by type of slice, before and after compression."""
 
     agent_name: str
@@ -149,7 +149,7 @@ class Metrics(Struct):
         self.contexts_late += 1
         self.late_at.append(time.monotonic() if now is None else now)
 
-    def context_given(self, figures: ContextFigures) -> None:
+    def context_given(self, figures: ContextCost) -> None:
         """Count a context that was given to an agent."""
         self.contexts += 1
         self.contexts_cached += figures.cached

@@ -34,7 +34,7 @@ TASKS_MAX = 32
 
 
 class HookContextRequest(Struct, frozen=True):
-    """The request for a context: its prompt, its size, and its milliseconds.
+    """A hook's request for a context: the prompt, the limit of the output, and the time in milliseconds.
 
     With `news` the context holds only the prompt's additions to the conversation's first context.
     """
@@ -168,7 +168,7 @@ class Responder:
         return HookAnswer(text, message)
 
     async def _resume(self, event: Event, limit: OutputLimit, clock: Clock) -> HookAnswer:
-        """Resume a session whose window holds what was sent, but for its sets; a fork needs its new id."""
+        """Resume a session whose window still holds the sent texts; send its sets, and to a fork its id."""
         origin = event.origin
         window = self._window(origin)
         if event.is_fork:

@@ -87,7 +87,7 @@ class CrashGuard:
         return record is not None and self._of(record) > 0
 
     def __iter__(self) -> Iterator[str]:
-        """Return the paths of suspects that haven't changed since a process died on them."""
+        """Return the paths of suspected files that haven't changed since a process died on them."""
         return (path for path in sorted(self._deaths) if path in self)
 
     def is_quarantined(self, record: FileRecord) -> bool:
@@ -129,13 +129,13 @@ class CrashGuard:
             self._count(path, record.stamp)
 
     def absolve(self) -> None:
-        """Forget the suspects that aren't skipped; call this when all of them have been read."""
+        """Forget the suspected files that aren't skipped; call this when all of them have been read."""
         kept = {path: entry for path, entry in self._deaths.items() if self._is_left_alone(path)}
         if kept != self._deaths:
             self._keep(kept)
 
     def forget(self) -> None:
-        """Forget all suspects, skipped ones too, so that each file is tried again."""
+        """Forget all suspected files, skipped ones too, so that each file is tried again."""
         if self._deaths:
             self._keep({})
 

@@ -131,7 +131,7 @@ class ReadingQueue:
     # By side processes
 
     def _ask_ahead(self, first: Sequence[str] | None = None) -> None:
-        """Have side processes read files too (only of `first`), if many wait."""
+        """Let side processes read files too (only of `first`), if many wait."""
         unread = self._files.unread
         if self._readers is None:
             if self._make_readers is None or not self.is_long:

@@ -22,6 +22,6 @@ from .messages import (
     SyncTree,
     TreeDelta,
 )
-from .store import FILE_NAME, Activity
+from .store import FILE_NAME, FileActivity
 from .symbol_cache import KEPT_SYMBOLS, MASKED_SYMBOLS
 from .terms import MAX_WORD, STOP_WORDS, QueryTerms

@@ -68,7 +68,7 @@ class InterfaceChanged(Struct, frozen=True):
     other_file: bool
 
 
-class Activity(Struct, frozen=True):
+class FileActivity(Struct, frozen=True):
     """How much a file is worked on: its number of recent commits, the number of edits seen while watching,
     and the time of the last edit in nanoseconds since the epoch."""
 
@@ -377,10 +377,10 @@ class Reader:
         without files that have none."""
         return changed_for(self._db, terms, paths)
 
-    def activity(self, limit: int) -> tuple[Activity, ...]:
+    def activity(self, limit: int) -> tuple[FileActivity, ...]:
         """Return the activity of the most active files, the top `limit` by each measure, ordered by path."""
         found = {
-            row[0]: Activity(*row)
+            row[0]: FileActivity(*row)
             for column in ("commits", "edits", "edited_ns")
             for row in self._db.execute(
                 f"SELECT path, commits, edits, edited_ns FROM activity WHERE {column} > 0"  # noqa: S608 - fixed text

@@ -138,7 +138,7 @@ _HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}")
 _LETTER_THEN_DIGIT = re.compile(r"[A-Za-z]+[0-9]")
 
 
-class _Words(dict[str, tuple[str, ...]]):
+class _TermCache(dict[str, tuple[str, ...]]):
     """A cache of the terms of words; as a dict, a hit is a lookup in C. Threads may share it."""
 
     def __missing__(self, word: str) -> tuple[str, ...]:
@@ -210,5 +210,5 @@ def _stem(word: str) -> str:
 
 
 _STEMMER = SnowballStemmer("english")
-_WORDS = _Words()
+_WORDS = _TermCache()
 _STOP_TERMS = frozenset(document_terms(STOP_WORDS))

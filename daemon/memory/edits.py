@@ -21,7 +21,7 @@ from ..privacy.secret_values import mask_piece
 from .experience import (
     Experience,
     ExperienceMark,
-    GivenOutcome,
+    OutcomeFields,
     OutcomeKind,
     Trust,
     bad_field,
@@ -85,7 +85,7 @@ def changes_of(fields: Mapping[str, object], root: str) -> PoolChanges:
 
     Raises `InvalidRequest` with the field's name, also if nothing is changed.
     """
-    changes = _changes_in(read_request(_GivenChanges, fields), root)
+    changes = _changes_in(read_request(_ChangedFields, fields), root)
     if changes == NO_CHANGES:
         raise InvalidRequest(
             "nothing is changed: give decision, rationale, files_touched, outcome, trust or commit",
@@ -167,18 +167,18 @@ def time_after(edits: Sequence[Edit], now: str) -> str:
         return last
 
 
-class _GivenChanges(Struct, kw_only=True):
+class _ChangedFields(Struct, kw_only=True):
     """The fields of an experience that change; None leaves one as it is."""
 
     decision: str | None = None
     rationale: str | None = None
     files_touched: tuple[str, ...] | None = None
-    outcome: GivenOutcome | None = None
+    outcome: OutcomeFields | None = None
     trust: str | None = None
     commit: str | None = None
 
 
-class _StoredEdit(_GivenChanges, kw_only=True):
+class _StoredEdit(_ChangedFields, kw_only=True):
     """The fields of an edit as a line has them."""
 
     id: str
@@ -187,7 +187,7 @@ class _StoredEdit(_GivenChanges, kw_only=True):
     by: str = ""
 
 
-def _changes_in(given: _GivenChanges, root: str) -> PoolChanges:
+def _changes_in(given: _ChangedFields, root: str) -> PoolChanges:
     decision, rationale = (
         None if text is None else clean_text(name, text)
         for name, text in (("decision", given.decision), ("rationale", given.rationale))

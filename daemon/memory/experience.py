@@ -117,14 +117,14 @@ def bad_field(name: str, problem: str) -> InvalidRequest:
     return InvalidRequest(f"{name} {problem}", name)
 
 
-class GivenOutcome(Struct, frozen=True):
+class OutcomeFields(Struct, frozen=True):
     """An outcome as a client or a line gives it; `kind` is not checked yet."""
 
     kind: str = ""
     error: str = ""
 
 
-class _Given(Struct):
+class _ExperienceFields(Struct):
     """The fields of an experience as a client gives them."""
 
     decision: str
@@ -132,12 +132,12 @@ class _Given(Struct):
     session_id: str
     rationale: str = ""
     files_touched: tuple[str, ...] = ()
-    outcome: GivenOutcome = GivenOutcome()
+    outcome: OutcomeFields = OutcomeFields()
     timestamp: str = ""
     commit: str = ""
 
 
-class _Stored(_Given, kw_only=True):
+class _StoredExperience(_ExperienceFields, kw_only=True):
     """The fields of an experience in a line of the pool."""
 
     id: str
@@ -259,7 +259,7 @@ def draft_of(fields: Mapping[str, object], provenance: Provenance = FROM_CLIENT)
 
     Raises `InvalidRequest` with the field's name for one that is missing or of a wrong type.
     """
-    return _draft_of(read_request(_Given, fields, "experience."), provenance)
+    return _draft_of(read_request(_ExperienceFields, fields, "experience."), provenance)
 
 
 def checked(draft: Draft, now: str, root: str) -> tuple[Experience, tuple[str, ...]]:
@@ -302,7 +302,7 @@ def experience_in(fields: Mapping[str, object]) -> Experience:
 
     Raises `InvalidRequest`.
     """
-    stored = read_request(_Stored, fields)
+    stored = read_request(_StoredExperience, fields)
     draft = replace(_draft_of(stored, stored.provenance), sketches=tuple(stored.sketches.items()))
     if not (identifier := clean_name("id", stored.id)):
         raise bad_field("id", "is empty")
@@ -310,8 +310,8 @@ def experience_in(fields: Mapping[str, object]) -> Experience:
     return _experience_of(draft, identifier, timestamp, relative_files(draft.files_touched, "")[0])
 
 
-def _draft_of(given: _Given, provenance: Provenance) -> Draft:
-    fields = {name: getattr(given, name) for name in _Given.__struct_fields__ if name != "outcome"}
+def _draft_of(given: _ExperienceFields, provenance: Provenance) -> Draft:
+    fields = {name: getattr(given, name) for name in _ExperienceFields.__struct_fields__ if name != "outcome"}
     return Draft(**fields, outcome=given.outcome.kind, error=given.outcome.error, provenance=provenance)
 
 

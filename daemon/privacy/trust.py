@@ -65,7 +65,7 @@ def files_to_trust(root: str, system: System) -> tuple[TrustFile, ...]:
     return tuple(_look(root, path, system) for path in _paths(root, system))
 
 
-class _Stored(Struct, frozen=True):
+class _StoredTrust(Struct, frozen=True):
     """The file's content: the trusted digests by path, by root."""
 
     version: Literal[1]
@@ -165,6 +165,6 @@ def _look(root: str, path: str, system: System) -> TrustFile:
 
 def _trusted_in(content: Mapping[str, object]) -> dict[str, dict[str, list[str]]]:
     try:
-        return convert(content, _Stored).trusted
+        return convert(content, _StoredTrust).trusted
     except ValidationError as error:
         raise ValueError("it is of another version, or has entries that aren't complete") from error

@@ -38,7 +38,7 @@ class Approval(Struct, frozen=True):
     programs: tuple[tuple[str, str], ...] = ()
 
 
-class _Stored(Struct, frozen=True):
+class _StoredApprovals(Struct, frozen=True):
     version: int
     approved: list[Approval]
 
@@ -80,7 +80,7 @@ class Approvals:
             version=APPROVALS_VERSION,
             max_bytes=MAX_BYTES,
             called=f"The approvals in {path}",
-            decode=lambda content: convert(content, _Stored).approved,
+            decode=lambda content: convert(content, _StoredApprovals).approved,
         )
         self._system = system
         self._lock = threading.Lock()
@@ -117,7 +117,7 @@ class Approvals:
             for dropped in same[: max(0, len(same) + 1 - MAX_DIGESTS)]:
                 approvals.remove(dropped)
             new = Approval(file.path, file.section, digest, at, file.definition or digest, file.programs)
-            self._file.write(to_builtins(_Stored(APPROVALS_VERSION, [*approvals, new][-MAX_FILES:])))
+            self._file.write(to_builtins(_StoredApprovals(APPROVALS_VERSION, [*approvals, new][-MAX_FILES:])))
         return True
 
     def revoke(self, path: str) -> int:
@@ -130,7 +130,7 @@ class Approvals:
             kept = [approval for approval in approvals if approval.path != path]
             if len(kept) == len(approvals):
                 raise NotFound(f"{path} isn't approved. See: foveal tools list")
-            self._file.write(to_builtins(_Stored(APPROVALS_VERSION, kept)))
+            self._file.write(to_builtins(_StoredApprovals(APPROVALS_VERSION, kept)))
         return len(approvals) - len(kept)
 
     def forget(self, root: str) -> None:
@@ -144,7 +144,7 @@ class Approvals:
                 if approval.section not in sections and not lies_below(approval.path, root)
             ]
             if len(kept) < len(approvals):
-                self._file.write(to_builtins(_Stored(APPROVALS_VERSION, kept)))
+                self._file.write(to_builtins(_StoredApprovals(APPROVALS_VERSION, kept)))
 
 
 def approved_servers(files: Iterable[ServerFile], approved: Approved) -> tuple[McpServer, ...]:

@@ -87,15 +87,15 @@ def discover(
     discovery = _Discovery(system, home)
     project = ConfinedFolder(root, os.path.realpath(root), "", trusted=False)
     user = ConfinedFolder(home, os.path.realpath(home), "~/", trusted=True)
-    found: list[_Found] = []
+    found: list[_InstructionFile] = []
     if managed is not None:
         administrator = ConfinedFolder(managed, os.path.realpath(managed), f"{managed}/", trusted=True)
         found += discovery.find(administrator, MANAGED_PLACES, MANAGED)
     found += discovery.find(user, USER_PLACES, USER)
     found += discovery.find(project, PROJECT_PLACES, ROOT)
-    found += [_Found(project, place, folder, name) for name, place, folder in nested_files(names)]
+    found += [_InstructionFile(project, place, folder, name) for name, place, folder in nested_files(names)]
     found = _without_overridden(found, discovery)
-    found.sort(key=_Found.order)
+    found.sort(key=_InstructionFile.order)
     if len(found) > MAX_FILES:
         discovery.warn(
             root, f"of {len(found)} instruction files only the first {MAX_FILES} are read: remove some"
@@ -104,8 +104,8 @@ def discover(
     return discovery.rule_set(_merge(rules))
 
 
-class _Found(Struct, frozen=True):
-    """An instruction file: its path relative to the zone, and the project's folder it holds for."""
+class _InstructionFile(Struct, frozen=True):
+    """An instruction file: its path in the confined folder, and the project's folder that it is for."""
 
     zone: ConfinedFolder
     place: RulePlace
@@ -132,7 +132,7 @@ class _Rule(Struct, frozen=True):
     real: str
 
 
-def _without_overridden(found: list[_Found], discovery: _Discovery) -> list[_Found]:
+def _without_overridden(found: list[_InstructionFile], discovery: _Discovery) -> list[_InstructionFile]:
     """Leave out each AGENTS.md beside an AGENTS.override.md that can be read."""
     overridden = {
         candidate.absolute.removesuffix(".override.md") + ".md"
@@ -200,16 +200,16 @@ class _Discovery:
         text = f"{name}: {message}"[:500]
         self._warnings["".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)] = None
 
-    def find(self, zone: ConfinedFolder, places: tuple[RulePlace, ...], level: int) -> list[_Found]:
-        """Look on disk for the instruction files of a zone, also those that will be refused."""
-        found: list[_Found] = []
+    def find(self, zone: ConfinedFolder, places: tuple[RulePlace, ...], level: int) -> list[_InstructionFile]:
+        """Look on disk for the instruction files of a confined folder, also those that will be refused."""
+        found: list[_InstructionFile] = []
         for place in places:
             paths = self._files(zone, place) if place.suffix else (place.path,)
             place_level = LOCAL if level == ROOT and place.path == "CLAUDE.local.md" else level
-            found += [_Found(zone, place, "", path, place_level) for path in paths]
+            found += [_InstructionFile(zone, place, "", path, place_level) for path in paths]
         return [candidate for candidate in found if self.exists(candidate, refused=True)]
 
-    def exists(self, found: _Found, *, refused: bool = False) -> bool:
+    def exists(self, found: _InstructionFile, *, refused: bool = False) -> bool:
         """Tell whether an instruction file is there and may be read, or with `refused` may not."""
         try:
             located = self._reader.locate(found.zone, found.absolute, free=found.zone.trusted)
@@ -217,7 +217,7 @@ class _Discovery:
             return refused
         return located is not None and (refused or located.is_file)
 
-    def rule(self, found: _Found) -> _Rule | None:
+    def rule(self, found: _InstructionFile) -> _Rule | None:
         """Read an instruction file; `None` if it is absent, empty, or refused with a warning."""
         try:
             located = self._reader.locate(found.zone, found.absolute, free=found.zone.trusted)
@@ -241,7 +241,7 @@ class _Discovery:
             self.warn(zone.prefix + path, reason)
         return listing.files
 
-    def _item(self, found: _Found, real: str, read: ReadFile) -> Item | None:
+    def _item(self, found: _InstructionFile, real: str, read: ReadFile) -> Item | None:
         front = self._front(found, read.text)
         parts = frozenset({real})
         if found.place.imports:
@@ -267,7 +267,7 @@ class _Discovery:
             owner=_OWNERS.get(found.level, "project"),
         )
 
-    def _front(self, found: _Found, text: str) -> Frontmatter:
+    def _front(self, found: _InstructionFile, text: str) -> Frontmatter:
         if found.place.dialect == "plain":
             return Frontmatter({}, text, 1, present=False)
         front = split_frontmatter(text)
@@ -276,7 +276,7 @@ class _Discovery:
             self.warn(found.name, f"its frontmatter is ignored, {front.problem}: mend the YAML")
         return front
 
-    def _mode(self, found: _Found, front: Frontmatter) -> tuple[IncludeMode, tuple[str, ...]]:
+    def _mode(self, found: _InstructionFile, front: Frontmatter) -> tuple[IncludeMode, tuple[str, ...]]:
         """Return when a rule is included; an `always` rule below the root holds for its folder only."""
         include, patterns = _wanted(found.place.dialect, front)
         if include == "glob":

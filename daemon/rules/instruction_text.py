@@ -42,9 +42,9 @@ class Importer(Struct):
         """Return the lines of an instruction file with its imports, each imported file once, and the real
         paths of all files that they come from.
 
-        `path` is the file's path relative to the zone; its imports are relative to its folder. An import that
-        is alone on its line is replaced by the content; an import within a sentence is followed by it. An
-        import that doesn't exist, lies outside the zone, is cyclic or exceeds a limit stays as written.
+        `path` is the file's path in the confined folder; its imports are relative to its folder. An import
+        that is alone on its line is replaced by the content; an import within a sentence is followed by it.
+        An import that doesn't exist, lies outside that folder, is cyclic or exceeds a limit stays as written.
         """
         expansion = _Expansion(self, zone, {real}, len(text))
         name, folder = zone.prefix + path, os.path.dirname(zone.absolute(path))

@@ -122,7 +122,7 @@ class _ServerModes(Struct, omit_defaults=True):
     tools: dict[str, Literal["always", "agent", "manual"]] = {}
 
 
-class _Content(Struct):
+class _FileContent(Struct):
     """The content of the file."""
 
     items: tuple[dict[str, Any], ...] = ()
@@ -131,7 +131,7 @@ class _Content(Struct):
 
 def _stored(content: Mapping[str, Any]) -> StoredItems:
     """Read a file's content. Raises an error that names the unusable part."""
-    read = convert(content, _Content)
+    read = convert(content, _FileContent)
     drafts = [draft_of(fields, f"items[{number}].") for number, fields in enumerate(read.items)]
     modes: dict[tuple[str, str], IncludeMode] = {}
     for server, each in read.tool_modes.items():
@@ -201,7 +201,7 @@ class ItemDraft(Struct, frozen=True, omit_defaults=True):
         )
 
 
-class _GivenKey(Struct):
+class _KeyFields(Struct):
     """The fields that name an item."""
 
     type: str = ""
@@ -209,7 +209,7 @@ class _GivenKey(Struct):
     server_name: str = ""
 
 
-class _GivenItem(_GivenKey, kw_only=True):
+class _ItemFields(_KeyFields, kw_only=True):
     """The fields of an item, as a client or a file gives them."""
 
     include: IncludeMode
@@ -226,7 +226,7 @@ def draft_of(fields: Mapping[str, object], prefix: str = "item.") -> ItemDraft:
 
     Raises `InvalidRequest` that names the field, with `prefix` before it.
     """
-    given = read_request(_GivenItem, fields, prefix)
+    given = read_request(_ItemFields, fields, prefix)
     text = given.text.replace("\r\n", "\n").strip("\n")
     sizes = (
         ("description", len(given.description), MAX_DESCRIPTION_CHARACTERS, "characters"),
@@ -261,10 +261,10 @@ def draft_of(fields: Mapping[str, object], prefix: str = "item.") -> ItemDraft:
 
 def key_in(fields: Mapping[str, object], prefix: str = "") -> ItemKey:
     """Return the key that a map names: type, name, server_name?. Raises `InvalidRequest`."""
-    return _key(read_request(_GivenKey, fields, prefix), prefix)
+    return _key(read_request(_KeyFields, fields, prefix), prefix)
 
 
-def _key(given: _GivenKey, prefix: str) -> ItemKey:
+def _key(given: _KeyFields, prefix: str) -> ItemKey:
     try:
         return item_key(given.type, given.name.strip(), given.server_name.strip())
     except InvalidRequest as error:

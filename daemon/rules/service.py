@@ -77,7 +77,7 @@ class ItemSources(Struct, frozen=True):
     lasting: bool
 
     def unchanged(self, system: System, now: float) -> bool:
-        """Tell whether merging again would give the same, by some stats; the rules are not checked."""
+        """Tell whether merging again would give the same, by a few calls of `stat`; rules are not checked."""
         if not self.lasting or not stamps_hold(system.lstat, self.stamps):
             return False
         if not self.in_use.unchanged(system):
@@ -112,7 +112,7 @@ class Items:
     # Reading
 
     def holds(self, project: ItemOwner, now: float) -> bool:
-        """Tell whether the items are those on disk, by some stats: of the approved servers' files each time,
+        """Tell whether the items are those on disk, by `stat`: of the approved servers' files each time,
         of all other places now and then.
 
         `now` is the event loop's time in seconds.
@@ -206,7 +206,7 @@ class Items:
         return found
 
     def close(self) -> None:
-        """End what lists tools."""
+        """End the servers that are listing tools."""
         self._lister.close()
 
     # Reading, in threads

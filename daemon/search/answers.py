@@ -102,10 +102,10 @@ class SearchAnswers:
         async def read() -> tuple[list[Answer], Sequence[str]]:
             return await self._described(partial(describe_symbols, call.snapshot, query, limit), degraded)
 
-        found = await self._read_fresh(call, read, degraded)
+        described = await self._read_fresh(call, read, degraded)
         return {
             "project": project.root,
-            "symbols": found,
+            "symbols": described,
             "partial": project.state in {"scanning", "indexing"},
             "degraded": [*call.snapshot.degraded, *degraded],
             "clock": project.clock,
@@ -114,24 +114,24 @@ class SearchAnswers:
     async def query(self, call: ProjectCall, question: SearchQuery) -> Answer:
         """Answer a question with hits and their snippets."""
         degraded = await self._settle(call)
-        found: SearchResult
+        result: SearchResult
 
         async def read() -> tuple[list[Answer], Sequence[str]]:
-            nonlocal found
-            found = await self._searching.search(call.project, question, call.deadline, call.policy)
-            return await self._described(partial(_describe, call.snapshot, question, found), degraded)
+            nonlocal result
+            result = await self._searching.search(call.project, question, call.deadline, call.policy)
+            return await self._described(partial(_describe, call.snapshot, question, result), degraded)
 
         results = await self._read_fresh(call, read, degraded, words=True)
         reply = {
-            "intent": found.intent,
-            "route": found.route,
-            "evidence": list(found.evidence),
+            "intent": result.intent,
+            "route": result.route,
+            "evidence": list(result.evidence),
             "results": results,
-            "degraded": [*call.snapshot.degraded, *found.degraded, *degraded],
+            "degraded": [*call.snapshot.degraded, *result.degraded, *degraded],
             "clock": call.project.clock,
         }
-        if found.hint:
-            reply["hint"] = found.hint
+        if result.hint:
+            reply["hint"] = result.hint
         if not call.policy.mask_values:
             return reply
         find = partial(gate_of, [question.text])
@@ -181,8 +181,8 @@ class SearchAnswers:
         return [*late, *filter(None, (project.index_state.unsettled(project.tree, call.policy),))]
 
 
-def _describe(snapshot: ProjectSnapshot, question: SearchQuery, found: SearchResult) -> DescribedHits:
+def _describe(snapshot: ProjectSnapshot, question: SearchQuery, result: SearchResult) -> DescribedHits:
     # Imported here, in a thread, because loading this module takes longer than starting the daemon.
     from .results import describe_hits
 
-    return describe_hits(snapshot, question, found)
+    return describe_hits(snapshot, question, result)

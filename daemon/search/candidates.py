@@ -240,10 +240,10 @@ def definitions_of(reader: Reader, name: str) -> Sequence[tuple[str, Symbol]]:
     the search is repeated without the first part of the name. Returns at most `DEFINITIONS_MAX` + 1."""
     parts = name.replace("::", ".").replace("->", ".").replace("#", ".").strip(".$()").split(".")
     for start in range(len(parts)):
-        found = reader.definitions_named(".".join(parts[start:]), DEFINITIONS_MAX + 1)
-        found = tuple((path, symbol) for path, symbol in found if symbol.kind != "section")
-        if found:
-            return found
+        definitions = reader.definitions_named(".".join(parts[start:]), DEFINITIONS_MAX + 1)
+        definitions = tuple((path, symbol) for path, symbol in definitions if symbol.kind != "section")
+        if definitions:
+            return definitions
     return ()
 
 
@@ -259,16 +259,16 @@ def as_they_are_now(
     for hit in hits:
         if hit.chunk_id not in chunks:
             behind.setdefault(hit.file_id, hit.score)
-    found = [(hit.chunk_id, hit.score) for hit in hits if hit.chunk_id in chunks]
+    scored = [(hit.chunk_id, hit.score) for hit in hits if hit.chunk_id in chunks]
     if not behind:
-        return in_order(found, chunks)
+        return in_order(scored, chunks)
     paths = reader.chunks.paths(list(behind)[:BEHIND_MAX])
     first: dict[int, ChunkPlace] = {}
     for chunk in reader.chunks.places_in(paths.values()):
         first.setdefault(chunk.file_id, chunk)
     chunks.update((chunk.id, chunk) for chunk in first.values())
-    found += [(chunk.id, behind[file_id]) for file_id, chunk in first.items()]
-    return in_order(found, chunks)
+    scored += [(chunk.id, behind[file_id]) for file_id, chunk in first.items()]
+    return in_order(scored, chunks)
 
 
 def in_order(
@@ -348,7 +348,7 @@ def _definitions(question: Question, reader: Reader) -> Iterable[tuple[str, Symb
     """Yield the definitions of the names in a question: path, definition, and the certainty of each."""
     alone = (SymbolMention(question.only_word, QUOTED_CODE),) if question.only_word else ()
     for mention in (*question.symbols, *alone)[:SYMBOLS_MAX]:
-        found = definitions_of(reader, mention.name)
-        if 0 < len(found) <= DEFINITIONS_MAX:
-            for path, symbol in found:
-                yield path, symbol, mention.certainty / (1 + math.log(len(found)))
+        definitions = definitions_of(reader, mention.name)
+        if 0 < len(definitions) <= DEFINITIONS_MAX:
+            for path, symbol in definitions:
+                yield path, symbol, mention.certainty / (1 + math.log(len(definitions)))

@@ -101,16 +101,16 @@ def find_definitions(
     rarity: Callable[[str], float],
 ) -> list[FoundDefinition]:
     """Return the definitions of the best files that overlap a found chunk, the most probable first."""
-    found = []
+    definitions = []
     for one, features in with_features(question, ranked, symbols_of, candidates, languages, rarity):
         probability = probability_of(features)
         if probability >= PROBABILITY_MIN:
             path, symbol, first, last = one
-            found.append(
+            definitions.append(
                 FoundDefinition(path, symbol, first, last, round(probability, 4), _reasons(features))
             )
-    found.sort(key=lambda one: (-one.probability, one.path, one.first))
-    return found
+    definitions.sort(key=lambda one: (-one.probability, one.path, one.first))
+    return definitions
 
 
 def answered(question: Question, hits: Iterable[Hit]) -> list[Hit]:
@@ -151,7 +151,7 @@ def with_features(
     rarity: Callable[[str], float],
 ) -> Iterator[tuple[Part, dict[str, float]]]:
     """Yield the definitions to score, each with its features by name."""
-    words = _Words(question, rarity)
+    words = _NameWords(question, rarity)
     outright = dict(candidates.tree)
     best = ranked[0].score if ranked else 1.0
     for place, file in enumerate(ranked[:FILES_MAX]):
@@ -188,7 +188,7 @@ def _begins_only(symbol: Symbol | None, first: int, last: int) -> bool:
     return symbol is not None and last < symbol.end_line and last <= first + 1
 
 
-class _Words:
+class _NameWords:
     """The words of a question, weighted by rarity."""
 
     def __init__(self, question: Question, rarity: Callable[[str], float]) -> None:

@@ -208,9 +208,9 @@ def defines_alone(question: Question, reader: Reader) -> dict[str, float]:
         return {}
     shares: dict[str, float] = {}
     for symbol in question.symbols[:TEXTS_MAX]:
-        found = reader.definitions_named(symbol.name, DEFINITIONS_MAX + 1)
-        for path, _ in found if len(found) <= DEFINITIONS_MAX else ():
-            shares[path] = max(shares.get(path, 0.0), symbol.certainty / (1 + math.log(len(found))))
+        definitions = reader.definitions_named(symbol.name, DEFINITIONS_MAX + 1)
+        for path, _ in definitions if len(definitions) <= DEFINITIONS_MAX else ():
+            shares[path] = max(shares.get(path, 0.0), symbol.certainty / (1 + math.log(len(definitions))))
     return shares
 
 

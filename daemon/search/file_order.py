@@ -129,7 +129,7 @@ def features(
     """Return the values of `FEATURES` for each file."""
     if not files:
         return []
-    words = _Words(question, rarity)
+    words = _PathWords(question, rarity)
     lists = _Lists(candidates, files)
     best = files[0].evidence or 1.0
     folders: dict[str, float] = {}
@@ -189,9 +189,9 @@ class _Lists:
         self._nearest, self._farthest = _ends(candidates.vector)
 
     def by_words(self, file: KnownFile) -> tuple[float, ...]:
-        found = self._words.get(file.path, [])
-        shares = [score / self._most for _, score in found]
-        stretched = (found[0][1] - self._least) / ((self._most - self._least) or 1.0) if found else 0.0
+        ranked = self._words.get(file.path, [])
+        shares = [score / self._most for _, score in ranked]
+        stretched = (ranked[0][1] - self._least) / ((self._most - self._least) or 1.0) if ranked else 0.0
         fused = [score for _, score in file.chunks]
         rest = sum(fused[1:])
         of_file, kinds, of_chunk = self._cover.get(file.chunks[0][0].file_id, (0.0, 0.0, 0.0))
@@ -201,7 +201,7 @@ class _Lists:
             log1p(sum(shares)),
             log1p(len(shares)),
             stretched,
-            log1p(found[0][0]) if found else 6.0,
+            log1p(ranked[0][0]) if ranked else 6.0,
             of_file,
             kinds,
             of_chunk,
@@ -215,28 +215,28 @@ class _Lists:
         return (0.0, 0.0) if changed is None else (changed.nearest, changed.ranked / self._most_changed)
 
     def by_meaning(self, file: KnownFile) -> tuple[float, ...]:
-        found = self._meaning.get(file.path)
-        if not found:
+        scored = self._meaning.get(file.path)
+        if not scored:
             return (0.0,) * 6
-        nearest = found[0][1]
+        nearest = scored[0][1]
         return (
             1.0,
             nearest,
-            found[1][1] if len(found) > 1 else 0.0,
+            scored[1][1] if len(scored) > 1 else 0.0,
             nearest - self._nearest,
             (nearest - self._farthest) / ((self._nearest - self._farthest) or 1.0),
-            log1p(len(found)),
+            log1p(len(scored)),
         )
 
 
 def _by_path(
-    found: Sequence[tuple[int, float]], candidates: Candidates
+    ranked_chunks: Sequence[tuple[int, float]], candidates: Candidates
 ) -> dict[str, list[tuple[int, float]]]:
     """Return, by file, the ranks (from 0) and scores of its chunks in a list, best first; equal scores have
     the same rank."""
     result: dict[str, list[tuple[int, float]]] = {}
-    ranks = _ranks([score for _, score in found])
-    for rank, (number, score) in zip(ranks, found, strict=True):
+    ranks = _ranks([score for _, score in ranked_chunks])
+    for rank, (number, score) in zip(ranks, ranked_chunks, strict=True):
         chunk = candidates.chunks.get(number)
         if chunk is not None:
             result.setdefault(chunk.path, []).append((rank, score))
@@ -252,11 +252,11 @@ def _ranks(scores: Sequence[float]) -> Iterator[int]:
         yield rank
 
 
-def _ends(found: Sequence[tuple[int, float]]) -> tuple[float, float]:
-    return (found[0][1] or 1.0, found[-1][1]) if found else (1.0, 0.0)
+def _ends(ranked_chunks: Sequence[tuple[int, float]]) -> tuple[float, float]:
+    return (ranked_chunks[0][1] or 1.0, ranked_chunks[-1][1]) if ranked_chunks else (1.0, 0.0)
 
 
-class _Words:
+class _PathWords:
     """The words of a question, weighted by rarity, to compare with the names of files and folders."""
 
     def __init__(self, question: Question, rarity: Callable[[str], float]) -> None:

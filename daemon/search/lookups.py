@@ -98,8 +98,8 @@ def _neighbours(
     # Imported here because loading this module takes longer than starting the daemon.
     from ..graph.service import neighbours
 
-    found, more = neighbours(snapshot.tree, reader, path, symbol)
-    described: dict[str, Any] = to_builtins(found)
+    neighbourhood, more = neighbours(snapshot.tree, reader, path, symbol)
+    described: dict[str, Any] = to_builtins(neighbourhood)
     return {**described, "more": more} if more else described
 
 
@@ -116,7 +116,7 @@ def _summary(path: str, symbol: Symbol) -> dict[str, Any]:
 
 def _imports(reader: Reader, path: str) -> list[dict[str, Any]]:
     """Return the imports of a file. Imported names that are no modules are left out."""
-    found = []
+    entries = []
     for resolved in reader.imports(path):
         if resolved.target or resolved.imported.required:
             entry: dict[str, Any] = {"module": resolved.imported.module, "line": resolved.imported.line}
@@ -126,8 +126,8 @@ def _imports(reader: Reader, path: str) -> list[dict[str, Any]]:
                 entry["path"] = resolved.target
             if resolved.missing:
                 entry["missing"] = True
-            found.append(entry)
-    return found
+            entries.append(entry)
+    return entries
 
 
 FILES_SHOWN, FILES_MAX = 20, 500
@@ -141,8 +141,8 @@ def find_files(paths: Iterable[str], query: str, limit: int) -> tuple[list[str],
     contain it, then the rest; shorter paths come first in each group. 100,000 paths take 20 ms.
     """
     wanted = query.casefold()
-    found = list(_matching(paths, wanted))
-    return [path for _, _, path in heapq.nsmallest(limit, found)], len(found)
+    matching = list(_matching(paths, wanted))
+    return [path for _, _, path in heapq.nsmallest(limit, matching)], len(matching)
 
 
 def _matching(paths: Iterable[str], wanted: str) -> Iterator[tuple[int, int, str]]:
@@ -171,7 +171,7 @@ LINE_MAX: Final = 1_000
 HEAD_LINES: Final = 20
 """Maximum number of lines of a definition in which its name is searched."""
 
-Found = tuple[int, str, Symbol]
+RankedSymbol = tuple[int, str, Symbol]
 """The rank of a match (as in `partial_names`, lower is better), the file, and the definition."""
 
 
@@ -187,10 +187,10 @@ def describe_symbols(
     """
     *around, part = _SEPARATOR.split("".join(query.split()))
     with snapshot.reader() as reader, reader.snapshot():
-        found = _found(snapshot, reader, part, around, limit)
+        ranked = _found(snapshot, reader, part, around, limit)
         contents = _contents(snapshot)
         described, stale = [], []
-        for _, path, symbol in found:
+        for _, path, symbol in ranked:
             content = contents.read(path)
             if content.hidden:
                 continue
@@ -210,20 +210,20 @@ def _contents(snapshot: ProjectSnapshot) -> ContentReader:
 
 def _found(
     snapshot: ProjectSnapshot, reader: Reader, part: str, around: list[str], limit: int
-) -> list[Found]:
+) -> list[RankedSymbol]:
     """Return definitions, best match first; among equal matches tests and documents come last."""
-    found: list[Found] = []
+    ranked: list[RankedSymbol] = []
     for looked, (fit, name) in enumerate(fitting(part, snapshot.tree, reader)):
-        if len(found) >= limit or looked == NAMES_LOOKED:
+        if len(ranked) >= limit or looked == NAMES_LOOKED:
             break
-        found += [
+        ranked += [
             (fit, path, symbol)
             for path, symbol in reader.definitions_named(name, limit if not around else NAMES_LOOKED)
             if symbol.kind != "section" and base_name(symbol.name) == name and _lies_in(symbol.name, around)
         ]
     files = snapshot.tree.files
-    aside = {path: path in files and role_of(path, files[path].language) != "source" for _, path, _ in found}
-    return sorted(found, key=lambda each: (each[0], aside[each[1]]))[:limit]
+    aside = {path: path in files and role_of(path, files[path].language) != "source" for _, path, _ in ranked}
+    return sorted(ranked, key=lambda each: (each[0], aside[each[1]]))[:limit]
 
 
 def _lies_in(name: str, around: list[str]) -> bool:

@@ -38,12 +38,12 @@ def find_paths(text: str) -> tuple[PathMention, ...]:
     `src\a\b.cs`, `File "x.py", line 3`, `--> src/main.rs:4:5`, links to a file at a code host,
     `webpack:///./src/a.ts`, and folders whose slashes can't mean "or". Takes time linear in the text.
     """
-    found: dict[str, int] = {}
+    lines: dict[str, int] = {}
     for mention in _mentions(text):
-        found[mention.path] = found.get(mention.path) or mention.line
-        if len(found) >= MAX_PATHS:
+        lines[mention.path] = lines.get(mention.path) or mention.line
+        if len(lines) >= MAX_PATHS:
             break
-    return tuple(PathMention(path, line) for path, line in found.items())
+    return tuple(PathMention(path, line) for path, line in lines.items())
 
 
 def read_path(word: str, *, loosely: bool = False) -> PathMention | None:
@@ -234,14 +234,14 @@ def find_symbols(prose: str, code: Iterable[str] = ()) -> tuple[SymbolMention, .
     words at the beginning of a sentence are no identifiers. A name that occurs several times gets its highest
     certainty. Takes time linear in the text.
     """
-    found: dict[str, float] = {}
+    certainties: dict[str, float] = {}
     for name, certainty in _in_prose(prose):
-        found[name] = max(certainty, found.get(name, 0.0))
+        certainties[name] = max(certainty, certainties.get(name, 0.0))
     for lines in code:
         for match in islice(compiled(_CODE_NAME).finditer(lines), MAX_NAMES):
             if certainty_of(match[0]):
-                found.setdefault(match[0], IN_CODE)
-    ordered = sorted(found.items(), key=lambda item: -item[1])
+                certainties.setdefault(match[0], IN_CODE)
+    ordered = sorted(certainties.items(), key=lambda item: -item[1])
     return tuple(SymbolMention(name, certainty) for name, certainty in ordered[:MAX_SYMBOLS])
 
 

@@ -119,7 +119,7 @@ def joined(hits: tuple[Hit, ...], others: tuple[Hit, ...], ask: SearchQuery) -> 
 
 
 def given(hits: tuple[Hit, ...], ask: SearchQuery, policy: Policy) -> tuple[Hit, ...]:
-    """Return the hits to send: the files of the scope first, without hidden files and too low scores."""
+    """Return the hits to send: those in files of the scope first, none in hidden files or with low scores."""
     if ask.first:
         hits = tuple(sorted(hits, key=lambda hit: hit.path not in ask.first))
     # The generator checks the policy only for the hits that are sent; there may be a thousand more.
@@ -128,7 +128,7 @@ def given(hits: tuple[Hit, ...], ask: SearchQuery, policy: Policy) -> tuple[Hit,
 
 
 def _most(ask: SearchQuery) -> int:
-    """Return how many hits to rank; the files of a scope come first, but may be ranked anywhere."""
+    """Return how many hits to rank: more for a scope, whose files come first but may be ranked anywhere."""
     return max(ask.limit, SCOPED_MAX) if ask.first else ask.limit
 
 

@@ -66,10 +66,10 @@ def _meanings(name: str, kind: PlaceKind, tree: Tree, reader: Reader) -> Iterato
     yield from _paths_meant(name, tree)
     if kind == "filter":
         return
-    found = reader.definitions_named(name, 2)
-    if found:
-        path, symbol = found[0]
-        yield Filter(path_prefix=path if len(found) == 1 else "", symbol=symbol.name)
+    definitions = reader.definitions_named(name, 2)
+    if definitions:
+        path, symbol = definitions[0]
+        yield Filter(path_prefix=path if len(definitions) == 1 else "", symbol=symbol.name)
 
 
 def _paths_meant(name: str, tree: Tree) -> Iterator[Filter]:

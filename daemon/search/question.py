@@ -97,11 +97,11 @@ class Question:
     @cached_property
     def symbols(self) -> tuple[SymbolMention, ...]:
         """The identifiers, the most certain first; single letters only if the question has no other words."""
-        found = find_symbols(self.asked, self._code)
-        if not found and not query_terms(self.asked).weights:
+        mentions = find_symbols(self.asked, self._code)
+        if not mentions and not query_terms(self.asked).weights:
             letters = compiled(_LETTER).findall(self.asked[:MAX_LETTERS])
             return tuple(SymbolMention(letter, SHAPED) for letter in dict.fromkeys(letters))
-        return found
+        return mentions
 
     @cached_property
     def only_word(self) -> str:

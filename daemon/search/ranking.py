@@ -65,12 +65,12 @@ def rank(
     `rarity` gives a term's inverse document frequency. Files are sorted by the sum of their evidence, then
     the learned model reorders the best ones. Each place keeps its score, so the scores never rise.
     """
-    found = by_evidence(question, candidates, languages, rarity)
-    places = order_files(question, candidates, found[:ORDERED_MAX], rarity)
-    places += [PlacedFile(place) for place in range(len(places), len(found))]
+    files = by_evidence(question, candidates, languages, rarity)
+    places = order_files(question, candidates, files[:ORDERED_MAX], rarity)
+    places += [PlacedFile(place) for place in range(len(places), len(files))]
     ranked = []
-    for one, file in list(zip(places, found, strict=True))[:most]:
-        known = found[one.place]
+    for one, file in list(zip(places, files, strict=True))[:most]:
+        known = files[one.place]
         why = _reasons(candidates.why.get(known.path, ()), known.share)
         ranked.append(RankedFile(known.path, file.evidence, known.chunks, why, one.probability, one.reasons))
     return ranked
@@ -96,7 +96,7 @@ def by_evidence(
         if score >= SURELY_NAMED
     }
     meant = candidates.rare.union(surely)
-    found = []
+    files = []
     for path, chunks in by_file.items():
         chunks.sort(key=lambda pair: (-pair[1], pair[0].id))
         share = topic.share(_terms_of_path(path))
@@ -105,8 +105,8 @@ def by_evidence(
         factor = max(1.0 if wanted else PENALTIES[role], NAMED_FACTOR if path in meant else 0.0)
         changed = min(1.0, log1p(candidates.commits.get(path, 0)) / log1p(OFTEN_CHANGED))
         score = _evidence(path, chunks, share, candidates) * factor * (1 + COMMITS * changed)
-        found.append(KnownFile(path, round(score, 6), chunks, share, role, wanted))
-    return sorted(found, key=lambda file: (-file.evidence, file.path))
+        files.append(KnownFile(path, round(score, 6), chunks, share, role, wanted))
+    return sorted(files, key=lambda file: (-file.evidence, file.path))
 
 
 def _reasons(why: Sequence[str], share: float) -> list[str]:
@@ -146,12 +146,12 @@ def fuse_scores(
     are equal. An item that isn't in a list gets 0 from it; an empty list, or one without weight, doesn't
     count. Merging by ranks (RRF) gives .008 to .014 less NDCG@10.
     """
-    present = {name: found for name, found in lists.items() if found and weights[name] > 0}
+    present = {name: scored for name, scored in lists.items() if scored and weights[name] > 0}
     total = sum(weights[name] for name in present)
     fused: dict[K, float] = {}
-    for name, found in present.items():
+    for name, scored in present.items():
         best: dict[K, float] = {}
-        for key, score in found:
+        for key, score in scored:
             best[key] = max(score, best.get(key, score))
         low, high = min(best.values()), max(best.values())
         for key, score in best.items():

@@ -29,22 +29,22 @@ WORDS_CHARACTERS = 100_000
 """Maximum characters of a question that are read for the words that choose the snippet's lines."""
 
 
-def describe_hits(snapshot: ProjectSnapshot, ask: SearchQuery, found: SearchResult) -> DescribedHits:
+def describe_hits(snapshot: ProjectSnapshot, ask: SearchQuery, result: SearchResult) -> DescribedHits:
     """Return the hits in the form of the reply, and the stale files.
 
     A file is stale if it changed on disk after it was indexed, or in the index after the search. A hit whose
     chunk is deleted is left out. Blocks: it stats each file and reads the index. Raises `DatabaseError` if
     the index can't be read.
     """
-    if not found.hits:
+    if not result.hits:
         return DescribedHits([], [])
     with snapshot.reader() as reader, reader.snapshot():
         if ask.for_agent:
-            for_all = found.intent == "structural"
+            for_all = result.intent == "structural"
             return describe_for_agents(
-                snapshot, ask.text, found.hits, ask.for_agent, reader, asks_for_all=for_all
+                snapshot, ask.text, result.hits, ask.for_agent, reader, asks_for_all=for_all
             )
-        return describe_each(snapshot, ask.text, found.hits, reader)
+        return describe_each(snapshot, ask.text, result.hits, reader)
 
 
 def describe_each(snapshot: ProjectSnapshot, text: str, hits: Sequence[Hit], reader: Reader) -> DescribedHits:
@@ -207,13 +207,13 @@ def describe_for_agents(
     """
     placed = [item for hit in hits for item in _placed(hit, reader)]
     answered = [item for item in placed if item[0].certainty]
-    found = sorted((item for item in placed if not item[0].certainty), key=lambda one: -one[1])
-    best = None if asks_for_all and not answered else _best(answered, found)
+    ranked = sorted((item for item in placed if not item[0].certainty), key=lambda one: -one[1])
+    best = None if asks_for_all and not answered else _best(answered, ranked)
     if best is not None:
         shown = [best]
     else:
-        floor = max(NOISE, NOISE_SHARE * found[0][1]) if found else 0.0
-        likely = [item for item in found if item[1] >= floor or item is found[0]]
+        floor = max(NOISE, NOISE_SHARE * ranked[0][1]) if ranked else 0.0
+        likely = [item for item in ranked if item[1] >= floor or item is ranked[0]]
         shown = _together(answered, likely, limit)
     results, stale = describe_each(snapshot, text, [hit for hit, _ in shown], reader)
     probabilities = {hit.node_id: each for hit, each in shown if not hit.certainty}
@@ -241,33 +241,33 @@ def _placed(hit: Hit, reader: Reader) -> Iterator[Placed]:
     for meant in hit.definitions[:OF_FILE_MAX]:
         chunk = hit.chunk
         if not (chunk.start_line <= meant.last and meant.first <= chunk.end_line):
-            found = reader.chunks.at([(hit.path, meant.first)]).get((hit.path, meant.first))
-            if found is None:
+            stored = reader.chunks.at([(hit.path, meant.first)]).get((hit.path, meant.first))
+            if stored is None:
                 continue
-            chunk = found
+            chunk = stored
         line = hit.line if meant.first <= hit.line <= meant.last else 0
         yield replace(hit, chunk=chunk, node=meant.symbol, line=line, more=()), meant.probability
 
 
-def _best(answered: Sequence[Placed], found: Sequence[Placed]) -> Placed | None:
+def _best(answered: Sequence[Placed], ranked: Sequence[Placed]) -> Placed | None:
     """Return the place that is clearly the best, or None: the only definition in a graph answer, or a
     definition that is probable and far more probable than all others."""
     if answered:
-        alone = len(answered) == 1 and not found and "defined here" in answered[0][0].why
+        alone = len(answered) == 1 and not ranked and "defined here" in answered[0][0].why
         return answered[0] if alone and answered[0][0].node is not None else None
-    if not found or found[0][0].node is None or found[0][1] < CLEARLY:
+    if not ranked or ranked[0][0].node is None or ranked[0][1] < CLEARLY:
         return None
-    second = found[1][1] if len(found) > 1 else 0.0
-    return found[0] if found[0][1] >= AHEAD * second else None
+    second = ranked[1][1] if len(ranked) > 1 else 0.0
+    return ranked[0] if ranked[0][1] >= AHEAD * second else None
 
 
-def _together(answered: Sequence[Placed], found: Sequence[Placed], limit: int) -> list[Placed]:
+def _together(answered: Sequence[Placed], ranked: Sequence[Placed], limit: int) -> list[Placed]:
     """Return the places of the graph answer, then the others, then the tests of the graph answer."""
-    if not found:
+    if not ranked:
         return list(answered)
     sources = [item for item in answered if role_of(item[0].path, item[0].chunk.language) != "test"]
     tests = [item for item in answered if item not in sources]
-    return [*sources[:limit], *found[:limit], *tests[: max(limit - len(sources), 0)]]
+    return [*sources[:limit], *ranked[:limit], *tests[: max(limit - len(sources), 0)]]
 
 
 def _whole(snapshot: ProjectSnapshot, reader: Reader, hit: Hit) -> dict[str, Any] | None:

@@ -194,10 +194,12 @@ def with_need(
 
     If the lexical index can't be read, `need` stays None."""
     named = max((score for _, score in gathered.candidates.tree), default=0.0)
-    found = [definition.probability for hit in hits for definition in hit.definitions]
+    probabilities = [definition.probability for hit in hits for definition in hit.definitions]
     nearest = max((score for _, score in vector_hits), default=None)
     try:
-        return replace(gathered, need=need_of(gathered.question, handle.current(), named, found, nearest))
+        return replace(
+            gathered, need=need_of(gathered.question, handle.current(), named, probabilities, nearest)
+        )
     except (LexicalDamaged, OSError):
         return gathered
 
@@ -231,16 +233,16 @@ def candidates_of(
 ) -> tuple[Candidates, dict[str, str]]:
     """Return all candidates that pass the filter, and the language of each of their files."""
     candidates = _with_vectors(gathered, vector_hits, reader, embedded=embedded)
-    kept = held_chunks(gathered.filter, candidates.chunks.values(), tree, reader)
-    candidates = _with_named_files(gathered, replace(candidates, chunks=kept), tree, reader)
+    chunks = held_chunks(gathered.filter, candidates.chunks.values(), tree, reader)
+    candidates = _with_named_files(gathered, replace(candidates, chunks=chunks), tree, reader)
     languages = {chunk.path: chunk.language for chunk in candidates.chunks.values()}
     definitions = {path: tree.files[path].symbols for path in languages}
     lines = {path: tree.files[path].lines for path in languages}
     question = gathered.question
     changed = reader.changed_for(query_terms(question.asked or question.text).weights, languages)
     commits = reader.commits(languages)
-    told = replace(candidates, commits=commits, changed=changed, definitions=definitions, lines_of=lines)
-    return told, languages
+    complete = replace(candidates, commits=commits, changed=changed, definitions=definitions, lines_of=lines)
+    return complete, languages
 
 
 def _with_candidates(
@@ -281,9 +283,9 @@ def _with_candidates(
         degraded = (f"not searched by words, the lexical index is being rebuilt: {error}",)
         damaged = isinstance(error, LexicalDamaged)
     chunks = reader.chunks.places([hit.chunk_id for hit in hits])
-    found = as_they_are_now(hits, chunks, reader)
+    fresh = as_they_are_now(hits, chunks, reader)
     chunks.update((chunk.id, chunk) for chunk, _ in named)
-    holders = {chunks[number].path for number, _ in found if number in chunks}
+    holders = {chunks[number].path for number, _ in fresh if number in chunks}
     outright = {chunk.id: score for chunk, score in named}
     shares = {} if start.names else defines_alone(start.question, reader)
     for one in exact:
@@ -294,7 +296,7 @@ def _with_candidates(
         why.setdefault(one.chunk.path, []).append(f"has {one.text[:TEXT_SHOWN]!r} on line {one.line}")
     candidates = Candidates(
         rare=frozenset(holders) if len(holders) <= RARE_FILES else frozenset(),
-        lexical=found,
+        lexical=fresh,
         tree=in_order(outright.items(), chunks),
         chunks=chunks,
         named=by_name,
@@ -324,8 +326,8 @@ def _with_vectors(
         if scores[digest] >= MEANING_FLOOR or place.id in by_words:
             vector.append((place.id, scores[digest]))
             chunks[place.id] = place
-    found = replace(gathered.candidates, vector=in_order(vector, chunks), chunks=chunks)
-    return found if embedded else replace(found, coverage=_coverage(gathered, scores, reader))
+    candidates = replace(gathered.candidates, vector=in_order(vector, chunks), chunks=chunks)
+    return candidates if embedded else replace(candidates, coverage=_coverage(gathered, scores, reader))
 
 
 def _coverage(gathered: GatheredCandidates, scores: Mapping[bytes, float], reader: Reader) -> float:
@@ -339,8 +341,8 @@ def _with_named_files(
     gathered: GatheredCandidates, candidates: Candidates, tree: Tree, reader: Reader
 ) -> Candidates:
     """Add the first chunk of each file that the question names and no search found."""
-    found = {chunk.path for chunk in candidates.chunks.values()}
-    missing = [path for path in candidates.named if path not in found]
+    paths = {chunk.path for chunk in candidates.chunks.values()}
+    missing = [path for path in candidates.named if path not in paths]
     if not missing:
         return candidates
     files = None if gathered.files is None else frozenset(gathered.files)
@@ -349,9 +351,9 @@ def _with_named_files(
     for chunk in held_chunks(gathered.filter, chunks, tree, reader).values():  # in order
         first.setdefault(chunk.path, chunk)
     beginnings = [(chunk.id, candidates.named[path]) for path, chunk in first.items()]
-    kept = {**candidates.chunks, **{chunk.id: chunk for chunk in first.values()}}
-    named = in_order((pair for pair in (*candidates.tree, *beginnings) if pair[0] in kept), kept)
-    return replace(candidates, tree=named, chunks=kept)
+    with_named = {**candidates.chunks, **{chunk.id: chunk for chunk in first.values()}}
+    named = in_order((pair for pair in (*candidates.tree, *beginnings) if pair[0] in with_named), with_named)
+    return replace(candidates, tree=named, chunks=with_named)
 
 
 def _cover(
@@ -361,9 +363,9 @@ def _cover(
     documents = max(lexical.documents, 1)
     frequencies = {term: lexical.document_frequency(term) for term in terms}
     weights = {
-        term: terms[term] * math.log(1 + (max(documents, found) - found + 0.5) / (found + 0.5))
-        for term, found in frequencies.items()
-        if found
+        term: terms[term] * math.log(1 + (max(documents, count) - count + 0.5) / (count + 0.5))
+        for term, count in frequencies.items()
+        if count
     }
     files = list(dict.fromkeys(hit.file_id for hit in hits))[:COVERED_FILES]
     return lexical.coverage(weights, files)
@@ -389,25 +391,25 @@ def _structural(
     similar one.
     """
     relation, subjects, depth = structural.asked(start.question, decided)
-    found = structural.answer(
+    answer = structural.answer(
         relation, subjects, tree, reader, limit, start.filter, paths, depth, linked_first=linked_first
     )
-    start = replace(start, unlinked=found.unlinked)
-    evidence, degraded = (*start.evidence, *found.remarks), (*start.degraded, *found.degraded)
+    start = replace(start, unlinked=answer.unlinked)
+    evidence, degraded = (*start.evidence, *answer.remarks), (*start.degraded, *answer.degraded)
     # Abbreviations occur often in prose, and stand for longer names: `CORS` for CORSMiddleware.
     names = tuple(
         subject
         for subject in subjects
         if structural.is_code(subject) and not (subject.isalpha() and subject.isupper())
     )
-    in_text = not forced and found.guess and _stand_in_text(names, reader, handle)
-    if found.hits and not in_text:
-        return replace(start, answer=found.hits, evidence=evidence, degraded=degraded)
+    in_text = not forced and answer.guess and _stand_in_text(names, reader, handle)
+    if answer.hits and not in_text:
+        return replace(start, answer=answer.hits, evidence=evidence, degraded=degraded)
     if in_text:
         evidence = (*start.evidence, f"the project doesn't define {', '.join(subjects)}")
     elif relation not in {"connection", "cycles"}:  # their remarks already say so
         nothing = f"no {relation} of {', '.join(subjects) or 'the project'} is known"
-        evidence = (*start.evidence, nothing, *found.remarks)
+        evidence = (*start.evidence, nothing, *answer.remarks)
     if forced:
         return replace(start, answer=(), evidence=evidence, degraded=degraded)
     said = "searched as text, by words and by meaning" if names else "searched by words and meaning"

@@ -149,9 +149,9 @@ class SearchService:
     def prefer(self, project: Project, nodes: Iterable[str]) -> None:
         """Embed the files of these nodes before others, if they have no vectors yet."""
         files = dict.fromkeys(node.partition("#")[0] for node in nodes)
-        known = [path for path in files if path in project.tree.files]
-        if known:
-            self._semantics.prefer(project.root, known)
+        indexed = [path for path in files if path in project.tree.files]
+        if indexed:
+            self._semantics.prefer(project.root, indexed)
 
     async def _read(self, snapshot: ProjectSnapshot, work: Callable[[Reader], T]) -> T:
         def read() -> T:
@@ -161,7 +161,7 @@ class SearchService:
         return await self._work.in_builder(read)
 
     async def read_first(self, project: Project, deadline: Deadline, wanted: LinkFirst) -> bool:
-        """Have the unread files that a question needs read and linked before all others.
+        """Ask the indexer to read and link the files that a question needs before all others.
 
         Returns False if that takes too long or isn't possible yet."""
         if project.tree.pending <= FEW_UNREAD or not any((*wanted.names, *wanted.words)):

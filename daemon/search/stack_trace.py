@@ -43,9 +43,9 @@ def read_frame(line: str) -> Frame | None:
     for pattern in _PATTERNS:
         match = compiled(pattern).match(line)
         if match:
-            found = match.groupdict()
-            function = _clean_function(found.get("function") or "")
-            path = clean_path(found.get("path") or "")
+            groups = match.groupdict()
+            function = _clean_function(groups.get("function") or "")
+            path = clean_path(groups.get("path") or "")
             if path and not compiled(_PLACE).search(path):
                 continue
             if compiled(_JVM_FILE).search(path) and "/" not in path:
@@ -55,7 +55,7 @@ def read_frame(line: str) -> Frame | None:
                 or compiled(_LIBRARY_FUNCTION).match(function)
                 or compiled(_LIBRARY_LINE).match(line)
             )
-            return Frame(path, int(found.get("line") or 0), function, library)
+            return Frame(path, int(groups.get("line") or 0), function, library)
     return None
 
 
@@ -77,8 +77,8 @@ def frames_in(lines: Sequence[str]) -> tuple[Frame, ...]:
     unique: dict[tuple[str, int, str], Frame] = {}
     for frame in ordered:
         key = (frame.path, frame.line, frame.function if not frame.path else "")
-        known = unique.get(key)
-        if known is None or (frame.function and not known.function):
+        earlier = unique.get(key)
+        if earlier is None or (frame.function and not earlier.function):
             unique[key] = frame
     return tuple(unique.values())[:MAX_FRAMES]
 

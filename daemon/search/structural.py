@@ -171,8 +171,8 @@ def _means_file(relation: Relation, subject: str, reader: Reader) -> bool:
     top-level function or class (`tests for blueprints`)."""
     if relation != "tests" or is_code(subject):
         return relation in _OF_FILES
-    found = reader.definitions_named(subject, NAMED_MAX)
-    return not any(symbol.kind in _TOP and not symbol.depth for _, symbol in found)
+    definitions = reader.definitions_named(subject, NAMED_MAX)
+    return not any(symbol.kind in _TOP and not symbol.depth for _, symbol in definitions)
 
 
 def _asked(
@@ -201,19 +201,19 @@ def _definitions(meaning: Meaning, _: CodeGraph) -> Iterator[list[FoundPlace]]:
 
 
 def _hits(
-    found: Sequence[FoundPlace], graph: CodeGraph, chosen: Filter, paths: Collection[str] | None
+    places: Sequence[FoundPlace], graph: CodeGraph, chosen: Filter, paths: Collection[str] | None
 ) -> Iterator[Hit]:
     """Yield hits for the places that pass the filter; places are looked up in batches, as hits are needed."""
     allowed = None if paths is None else frozenset(paths)
-    inside = (each for each in found if allowed is None or each.path in allowed)
+    inside = (each for each in places if allowed is None or each.path in allowed)
     place = 0
     while batch := list(islice(inside, BATCH if chosen.kinds or chosen.symbol else 10)):
         definitions = graph.definitions(
             [*(each.node for each in batch), *(step for each in batch for step in each.steps)]
         )
-        kept = [each for each in batch if _holds(chosen, definitions.get(each.node))]
-        chunks = graph.reader.chunks.at((each.path, each.line) for each in kept)
-        for each in kept:
+        chosen_places = [each for each in batch if _holds(chosen, definitions.get(each.node))]
+        chunks = graph.reader.chunks.at((each.path, each.line) for each in chosen_places)
+        for each in chosen_places:
             chunk = chunks.get((each.path, each.line))
             if chunk is not None:
                 place += 1
@@ -230,21 +230,21 @@ def _holds(chosen: Filter, node: Definition | None) -> bool:
     )
 
 
-def _hit(found: FoundPlace, place: int, chunk: StoredChunk, definitions: dict[int, Definition]) -> Hit:
-    node = definitions.get(found.node)
-    steps = [definitions[each] for each in found.steps if each in definitions]
+def _hit(graph_place: FoundPlace, place: int, chunk: StoredChunk, definitions: dict[int, Definition]) -> Hit:
+    node = definitions.get(graph_place.node)
+    steps = [definitions[each] for each in graph_place.steps if each in definitions]
     return Hit(
         chunk,
         round(1 / (1 + (place - 1) / 10), 4),
         {"tree": place},
         (),
-        found.line,
-        found.certainty,
-        found.via,
-        (found.why,) if found.why else (),
-        node=node.symbol if node is not None and node.path == found.path else None,
+        graph_place.line,
+        graph_place.certainty,
+        graph_place.via,
+        (graph_place.why,) if graph_place.why else (),
+        node=node.symbol if node is not None and node.path == graph_place.path else None,
         steps=tuple(f"{each.path}#{each.symbol.name}" for each in steps),
-        reference=found.reference,
+        reference=graph_place.reference,
     )
 
 

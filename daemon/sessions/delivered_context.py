@@ -87,7 +87,7 @@ class DeliveredContext(Struct, frozen=True, kw_only=True):
 
 
 class Delivery(Struct):
-    """That a context was delivered so often, the last time at `at`, in milliseconds since 1970.
+    """Says that a context was delivered `times` times, last at `at`, in milliseconds since 1970.
 
     `describe` returns it as it is stored; it may take milliseconds, and runs in the thread that writes.
     """

@@ -1,6 +1,6 @@
 """The one store of what was delivered to whom, what happened in sessions, and what was of use.
 
-Everything is written in the background, in one order, and asked of one file.
+Writes are queued and run in the background, in order; every question is answered from one file.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Deliveries:
         await self._work.in_writer(self._file.close)
 
     def deliver(self, delivery: Delivery, size: int) -> None:
-        """Take that a context with texts of so many bytes was delivered; takes a microsecond or two."""
+        """Queue the record of a delivered context with texts of `size` bytes; takes two microseconds."""
         latest = self._queue.latest
         if (
             isinstance(latest, Delivery)
@@ -139,16 +139,16 @@ class Deliveries:
             self._queue.put(delivery, size + (VALUE_BYTES if delivery.cached else CONTEXT_BYTES))
 
     def put(self, value: Value) -> None:
-        """Take what happened in a session; takes a microsecond."""
+        """Queue an event of a session; takes a microsecond."""
         if self.is_open:
             self._queue.put(value, VALUE_BYTES)
 
     async def flush(self) -> None:
-        """Write what waits now; if the disk refuses, it waits on."""
+        """Write the queue now; what the disk refuses stays in the queue."""
         await self._queue.flush()
 
     async def read(self, question: Callable[[Database], T]) -> T:
-        """Return the result of a function that reads the file, in which everything delivered so far is."""
+        """Write the queue, then return the result of a function that reads the file."""
         self._check_open()
         await self._queue.flush()
         return await self._work.in_builder(partial(self._ask, question))
@@ -219,8 +219,8 @@ class Deliveries:
     async def counts_of(self, project_root: str) -> tuple[int, int, int]:
         """Return how many requests, contexts and entries of timelines a project has."""
         root = tables.data_of(project_root)
-        found = await self.read(lambda database: database.execute(_COUNTS, (root,)).fetchone())
-        return int(found[0]), int(found[1]), int(found[2])
+        counts = await self.read(lambda database: database.execute(_COUNTS, (root,)).fetchone())
+        return int(counts[0]), int(counts[1]), int(counts[2])
 
     async def forget_project(self, root: str) -> None:
         """Remove all of a project, also from the free space of the file and its log."""
@@ -270,14 +270,14 @@ class Deliveries:
 
     async def _find_roots(self, values: Sequence[Value]) -> None:
         """Find the roots of the projects in whose folders sessions work."""
-        known: dict[str, str] = {}
+        roots: dict[str, str] = {}
         for value in values:
             if isinstance(value, SessionOrigin) and not value.root:
-                if value.cwd not in known:
-                    known[value.cwd] = ""
+                if value.cwd not in roots:
+                    roots[value.cwd] = ""
                     with suppress(FovealError):  # a folder without a project
-                        known[value.cwd] = await self._root_of(value.cwd)
-                value.root = known[value.cwd]
+                        roots[value.cwd] = await self._root_of(value.cwd)
+                value.root = roots[value.cwd]
 
     def _write(self, values: Sequence[Value]) -> int:
         """Write values, and return how many could not be kept. Blocks; raises `StateError`."""
@@ -285,7 +285,7 @@ class Deliveries:
             raise StateError(self._closed)
         ids = [tables.data_of(value.context_id) for value in values if isinstance(value, Delivery)]
         query = "SELECT id FROM contexts WHERE id IN ({marks})"
-        known = self._ask(
+        stored = self._ask(
             lambda database: {tables.text_of(row[0]) for row in select_in(database, query, ids)}
         )
         # Before the file is used: an error in there counts as damage.
@@ -295,9 +295,9 @@ class Deliveries:
             try:
                 if isinstance(value, Entry):
                     value = masked_entry(value)  # noqa: PLW2901 - the form that is kept
-                elif isinstance(value, Delivery) and (value.request_id or value.context_id not in known):
+                elif isinstance(value, Delivery) and (value.request_id or value.context_id not in stored):
                     context = packed_context(value.describe())
-                    known.add(value.context_id)
+                    stored.add(value.context_id)
             except Exception:
                 log.exception("a record can't be kept")
             else:

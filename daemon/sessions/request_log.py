@@ -127,19 +127,19 @@ def export_requests(database: Database, query: ExportQuery) -> RequestPage:
         where = "s.name = ? AND " if query.session_id is not None else "r.project = ? AND "
     where = f"WHERE {where}number > ? AND at >= ? AND at < ? ORDER BY number LIMIT ?"
     values = () if named is None else (data_of(named),)
-    found: list[LoggedRequest] = []
+    requests: list[LoggedRequest] = []
     room = PAGE_BYTES
     while True:
         most = _CONTENT_PAGE if query.content else _PAGE
         rows = _rows(database, where, *values, above, since, before, most)
         if not rows:
-            return RequestPage(tuple(found), "")
+            return RequestPage(tuple(requests), "")
         for row in rows:
-            if len(found) == query.limit or room <= 0:
-                return RequestPage(tuple(found), f"{_CURSOR}{above}")
-            found.append(_bounded(_logged(database, row, content=query.content)))
+            if len(requests) == query.limit or room <= 0:
+                return RequestPage(tuple(requests), f"{_CURSOR}{above}")
+            requests.append(_bounded(_logged(database, row, content=query.content)))
             above = row.number
-            room -= found[-1].size
+            room -= requests[-1].size
 
 
 def find_request(database: Database, session_id: str, request_id: str) -> RequestRow:

@@ -295,8 +295,8 @@ class Sessions:
 
     def _cache(self, session_id: str, state: SessionState) -> None:
         """Cache a state, unless a newer revision was cached while it was read."""
-        known = self.known(session_id)
-        former = known.session if known else None
+        cached = self.known(session_id)
+        former = cached.session if cached else None
         if former is not None and state.session is not None and former.revision > state.session.revision:
             return
         now = asyncio.get_running_loop().time()

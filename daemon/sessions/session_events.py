@@ -187,7 +187,7 @@ def _reported(database: Database, session: int, entry: Entry) -> set[str]:
 
 def _entries_in(part: TranscriptPart, root: str) -> Iterable[Entry]:
     """Return an entry for the files that an agent read in a turn, and one for those that it edited."""
-    found: dict[str, Entry] = {}
+    entries: dict[str, Entry] = {}
     for item in part.activity:
         path = _inside(root, item.path, part.cwd)
         if item.how == "named" or not path:
@@ -197,11 +197,11 @@ def _entries_in(part: TranscriptPart, root: str) -> Iterable[Entry]:
         kind: TimelineKind = "edit" if item.how == "edited" else "read"
         mark = f"{item.agent_id}:{item.line}:{kind}"
         first = milliseconds(item.first, part.at)
-        entry = found.setdefault(mark, Entry(part.session_id, first, kind, mark, item.agent_id))
+        entry = entries.setdefault(mark, Entry(part.session_id, first, kind, mark, item.agent_id))
         entry.last = max(entry.last, milliseconds(item.last, part.at))
         if path not in entry.paths and len(entry.paths) < PATHS_MAX:
             entry.paths = (*entry.paths, path)
-    return found.values()
+    return entries.values()
 
 
 def _signs_in(part: TranscriptPart, root: str) -> Iterator[UseSign]:
@@ -320,13 +320,13 @@ def entries_of(
         " WHERE s.name = ? AND (e.at, e.number) < (?, ?) ORDER BY e.at DESC, e.number DESC LIMIT ?",
         (data_of(session_id), *(before or (2**62, 0)), limit),
     )
-    found = []
+    entries = []
     for number, at, kind, mark, context_id, data, *counts in rows:
         fields = json.loads(data)
         fields["paths"] = tuple(fields["paths"])
         entry = Entry(session_id, at, kind, mark, context_id=text_of(context_id), **fields)
-        found.append(StoredEntry(number, entry, *counts))
-    return found
+        entries.append(StoredEntry(number, entry, *counts))
+    return entries
 
 
 def used_places(database: Database, context_id: str) -> list[UsedPlace]:
@@ -337,13 +337,11 @@ def used_places(database: Database, context_id: str) -> list[UsedPlace]:
         " AND COALESCE(edited, read, named) IS NOT NULL ORDER BY path",
         (data_of(context_id),),
     )
-    found = []
+    used = []
     for path, edited, read, named in rows:
         how: Use = "edited" if edited is not None else "read" if read is not None else "named"
-        found.append(
-            UsedPlace(text_of(path), how, next(at for at in (edited, read, named) if at is not None))
-        )
-    return found
+        used.append(UsedPlace(text_of(path), how, next(at for at in (edited, read, named) if at is not None)))
+    return used
 
 
 def first_prompt(database: Database, session_id: str) -> str:

@@ -140,24 +140,26 @@ class SessionStore:
 
     def list(self, project_root: str | None = None) -> SessionList:
         """Return the sessions of a project, or all. Only files that changed are read."""
-        found: dict[str, tuple[Stamp, SessionSummary]] = {}
+        summaries: dict[str, tuple[Stamp, SessionSummary]] = {}
         warnings = []
         for session_id in self._names():
             try:
                 stamp = stamp_of(self._system.lstat(self._path(session_id)))
-                known = self._summaries.get(session_id)
-                if known is None or known[0] != stamp:
+                cached = self._summaries.get(session_id)
+                if cached is None or cached[0] != stamp:
                     with self._lock:
                         session, stamp = self._read(session_id)
-                    known = stamp, summary_of(session)
-                found[session_id] = known
+                    cached = stamp, summary_of(session)
+                summaries[session_id] = cached
             except (UnusableSession, StateError) as error:
                 warnings.append(str(error))
             except (OSError, NotFound):
                 continue  # no session, or it was removed just now
-        self._summaries = found
+        self._summaries = summaries
         latest = timestamp_of(latest_time(self._system.now()))
-        wanted = [summary for _, summary in found.values() if project_root in {None, summary.project_root}]
+        wanted = [
+            summary for _, summary in summaries.values() if project_root in {None, summary.project_root}
+        ]
         wanted.sort(key=lambda one: (last_use(one, latest), one.id), reverse=True)
         return SessionList(tuple(wanted), tuple(warnings))
 

@@ -122,8 +122,8 @@ class Timeline:
         _remember(self._last_context, conversation, context_id)
 
     def too_late(self, session_id: str, agent_id: str) -> bool:
-        """Take that what was prepared for a conversation's latest prompt or start wasn't ready in time; a
-        context that follows nevertheless takes that back. Returns whether there is such an entry."""
+        """Record that the context for a conversation's latest prompt or start wasn't ready in time; a
+        context that follows nevertheless undoes this. Returns whether there is such an entry."""
         entry = self._open.get((session_id, agent_id))
         if entry is None or entry.outcome:
             return False
@@ -224,9 +224,9 @@ def _cursor_in(before: str) -> tuple[int, int] | None:
     return int(at), int(number)
 
 
-def _remember(known: OrderedDict[K, V], key: K, value: V) -> None:
+def _remember(cache: OrderedDict[K, V], key: K, value: V) -> None:
     """Put a value last, and forget the oldest above `CONVERSATIONS_MAX`."""
-    known[key] = value
-    known.move_to_end(key)
-    if len(known) > CONVERSATIONS_MAX:
-        known.popitem(last=False)
+    cache[key] = value
+    cache.move_to_end(key)
+    if len(cache) > CONVERSATIONS_MAX:
+        cache.popitem(last=False)

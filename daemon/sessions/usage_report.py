@@ -166,8 +166,8 @@ def _query(query: str, key: str = "") -> str:
 def _rows(database: Database, by: Grouping, wanted: Mapping[str, object]) -> list[UsageCounts]:
     query = _query(_TYPES) if by == "type" else _query(_TURNS, _KEYS[by])
     has_project = by in {"project", "session"}
-    found = []
+    rows = []
     for name, project, *counts in database.execute(query, wanted):
         label = text_of(name) if isinstance(name, bytes) else name
-        found.append(UsageCounts(label, text_of(project) if has_project else "", *counts))
-    return found
+        rows.append(UsageCounts(label, text_of(project) if has_project else "", *counts))
+    return rows

@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from ..core.vocabulary import words
-from .entry import Entry, Recent
+from .entry import Recent, TranscriptEntry
 from .outcomes import named_paths, without_heredocs
 
 Use = Literal["edited", "read", "named"]
@@ -49,10 +49,10 @@ class ActivityLog:
         self._found: dict[tuple[str, int, Use, str], Activity] = {}
         self._turns: dict[str, int] = {}
         """The line that began the turn of each agent."""
-        self._waiting: Recent[str, Entry] = Recent()
+        self._waiting: Recent[str, TranscriptEntry] = Recent()
         """Calls without a result yet: a failed one touched nothing."""
 
-    def noted(self, entries: Iterable[Entry]) -> Iterator[Entry]:
+    def noted(self, entries: Iterable[TranscriptEntry]) -> Iterator[TranscriptEntry]:
         """Yield the entries, and collect what they tell."""
         for entry in entries:
             self._note(entry)
@@ -63,7 +63,7 @@ class ActivityLog:
         """What was collected, in the order in which it began."""
         return tuple(self._found.values())
 
-    def _note(self, entry: Entry) -> None:
+    def _note(self, entry: TranscriptEntry) -> None:
         if entry.kind == "user" or entry.agent_id not in self._turns:
             self._turns[entry.agent_id] = entry.line
         if entry.kind in {"agent", "handback"}:
@@ -75,7 +75,7 @@ class ActivityLog:
         elif entry.kind == "result" and (call := self._waiting.pop(entry.call_id, None)) and not entry.failed:
             self._add(call, _touched(call))
 
-    def _add(self, entry: Entry, found: Iterable[tuple[Use, str]]) -> None:
+    def _add(self, entry: TranscriptEntry, found: Iterable[tuple[Use, str]]) -> None:
         for how, path in found:
             line = self._turns[entry.agent_id]
             key = (entry.agent_id, line, how, path)
@@ -86,7 +86,7 @@ class ActivityLog:
             self._found[key] = Activity(how, path, line, first, entry.at, entry.agent_id)
 
 
-def _touched(call: Entry) -> Iterator[tuple[Use, str]]:
+def _touched(call: TranscriptEntry) -> Iterator[tuple[Use, str]]:
     """Yield the files that a call touches."""
     if call.tool in {"edit", "write"}:
         yield from (("edited", path) for path in call.paths)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ..core.vocabulary import words
 from ..memory.records import OutcomeKind
 from .decision_score import LEAST, probability_of
-from .entry import Entry
+from .entry import TranscriptEntry
 from .sentences import Voice
 from .statements import Statement
 
@@ -27,7 +27,7 @@ class Candidate(Struct):
     statement: Statement
     voice: Voice
     turn: int
-    entry: Entry
+    entry: TranscriptEntry
     """The record without its text."""
     words: frozenset[str]
     events: set[str] = field(default_factory=set)
@@ -56,7 +56,7 @@ class Candidate(Struct):
         return self.probability >= LEAST
 
 
-def candidate_of(statement: Statement, voice: Voice, turn: int, entry: Entry) -> Candidate:
+def candidate_of(statement: Statement, voice: Voice, turn: int, entry: TranscriptEntry) -> Candidate:
     """Return a new candidate for a statement."""
     return Candidate(statement, voice, turn, replace(entry, text=""), telling_words(statement.decision))
 

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from .entry import (
     TOOLS,
-    Entry,
     Recent,
     Record,
+    TranscriptEntry,
     TranscriptReader,
     call_of,
     map_at,
@@ -111,10 +111,10 @@ class ClaudeCodeReader(TranscriptReader):
             if key in first or len(first) < PROMPTS_MAX:
                 first[key] = line.number
 
-    def entries_of(self, line: int, record: Record) -> list[Entry]:
+    def entries_of(self, line: int, record: Record) -> list[TranscriptEntry]:
         """Return the entries of a record."""
         kind = text_at(record, "type")
-        blank = self._blank(line, record) if kind in _CHAIN else Entry("agent", line)
+        blank = self._blank(line, record) if kind in _CHAIN else TranscriptEntry("agent", line)
         if kind == "assistant":
             return self._assistant(blank, record)
         if kind == "user":
@@ -123,11 +123,11 @@ class ClaudeCodeReader(TranscriptReader):
             return self._attachment(blank, record)
         return []
 
-    def _assistant(self, blank: Entry, record: Record) -> list[Entry]:
+    def _assistant(self, blank: TranscriptEntry, record: Record) -> list[TranscriptEntry]:
         message = map_at(record, "message")
         if record.get("isApiErrorMessage") is True or message.get("model") == _SYNTHETIC:
             return []
-        entries: list[Entry] = []
+        entries: list[TranscriptEntry] = []
         blocks = maps_at(message, "content")
         if not blocks and (text := text_at(message, "content")):
             blocks = [{"type": "text", "text": text}]
@@ -144,7 +144,7 @@ class ClaudeCodeReader(TranscriptReader):
                 entries += self._call(blank, block)
         return entries
 
-    def _call(self, blank: Entry, block: Record) -> list[Entry]:
+    def _call(self, blank: TranscriptEntry, block: Record) -> list[TranscriptEntry]:
         name, call_id, given = text_at(block, "name"), text_at(block, "id"), map_at(block, "input")
         if name == HANDBACK:
             self._calls.note(call_id, "own")
@@ -153,8 +153,8 @@ class ClaudeCodeReader(TranscriptReader):
         plan = said(text_at(given, "plan")) if name == PLAN else ""
         return [*blank.message("agent", plan), *self.called(blank, name, call_id, call)]
 
-    def _user(self, blank: Entry, record: Record) -> list[Entry]:
-        entries: list[Entry] = []
+    def _user(self, blank: TranscriptEntry, record: Record) -> list[TranscriptEntry]:
+        entries: list[TranscriptEntry] = []
         message = map_at(record, "message")
         if record.get("isCompactSummary") is True:
             summary = said("\n".join(parts_at(message, "content")))
@@ -166,7 +166,7 @@ class ClaudeCodeReader(TranscriptReader):
                 entries += self._result(blank, record, block)
         return entries
 
-    def _result(self, blank: Entry, record: Record, block: Record) -> list[Entry]:
+    def _result(self, blank: TranscriptEntry, record: Record, block: Record) -> list[TranscriptEntry]:
         call_id, outcome = text_at(block, "tool_use_id"), record.get("toolUseResult")
         if report := report_of(outcome):
             agent_id, text = report
@@ -175,7 +175,7 @@ class ClaudeCodeReader(TranscriptReader):
         output = "\n".join(parts_at(block, "content"))
         return self.ended(blank, call_id, output, failed=has_failed(block, outcome))
 
-    def _attachment(self, blank: Entry, record: Record) -> list[Entry]:
+    def _attachment(self, blank: TranscriptEntry, record: Record) -> list[TranscriptEntry]:
         """Add a prompt that was typed while the agent worked, without text of hooks and hosts."""
         attachment = map_at(record, "attachment")
         if (
@@ -185,14 +185,14 @@ class ClaudeCodeReader(TranscriptReader):
             return []
         return blank.message("user", said("\n".join(parts_at(attachment, "prompt"))))
 
-    def _blank(self, line: int, record: Record) -> Entry:
+    def _blank(self, line: int, record: Record) -> TranscriptEntry:
         """Return an entry with what all entries of a record share; the first record names the owner."""
         agent_id, is_sidechain = text_at(record, "agentId"), record.get("isSidechain") is True
         if not self._begun:
             self._begun = True
             self.owner = agent_id if is_sidechain else ""
             self.cwd = text_at(record, "cwd")
-        return Entry(
+        return TranscriptEntry(
             "agent",
             line,
             at=text_at(record, "timestamp"),

@@ -17,9 +17,9 @@ from msgspec.structs import replace
 from .entry import (
     TOOLS,
     Call,
-    Entry,
     EntryKind,
     Record,
+    TranscriptEntry,
     TranscriptReader,
     map_at,
     parts_at,
@@ -143,10 +143,10 @@ class CodexReader(TranscriptReader):
         """Whether a record belongs to a rollout."""
         return isinstance(record.get("payload"), dict) and text_at(record, "type") in _LINES
 
-    def entries_of(self, line: int, record: Record) -> list[Entry]:
+    def entries_of(self, line: int, record: Record) -> list[TranscriptEntry]:
         """Return the entries of a line."""
         kind, payload, at = text_at(record, "type"), map_at(record, "payload"), text_at(record, "timestamp")
-        blank = Entry("agent", line, at=at, agent_id=self.owner, session_id=self.session_id)
+        blank = TranscriptEntry("agent", line, at=at, agent_id=self.owner, session_id=self.session_id)
         if kind == "session_meta":
             self._meta(payload)
             return []
@@ -173,7 +173,7 @@ class CodexReader(TranscriptReader):
             self.session_id = own
             self.owner = own if "subagent" in source else ""
 
-    def _item(self, blank: Entry, item: Record) -> list[Entry]:
+    def _item(self, blank: TranscriptEntry, item: Record) -> list[TranscriptEntry]:
         kind = text_at(item, "type")
         if kind == "message":
             return self._message(blank, item)
@@ -190,7 +190,7 @@ class CodexReader(TranscriptReader):
             return self._report(blank, item)
         return []
 
-    def _message(self, blank: Entry, item: Record) -> list[Entry]:
+    def _message(self, blank: TranscriptEntry, item: Record) -> list[TranscriptEntry]:
         role = text_at(item, "role")
         if role not in {"user", "assistant"}:
             return []  # instructions of the host to the model
@@ -200,7 +200,7 @@ class CodexReader(TranscriptReader):
             kind = "handback"
         return blank.message(kind, "\n".join(parts))
 
-    def _event(self, blank: Entry, event: Record) -> list[Entry]:
+    def _event(self, blank: TranscriptEntry, event: Record) -> list[TranscriptEntry]:
         kind = text_at(event, "type")
         if kind == "item_completed":
             item = map_at(event, "item")
@@ -218,7 +218,7 @@ class CodexReader(TranscriptReader):
             return self._ended(blank, event, ("apply_patch", call), text, failed=failed)
         return []  # there are some seventy kinds, most of them for the screen
 
-    def _report(self, blank: Entry, item: Record) -> list[Entry]:
+    def _report(self, blank: TranscriptEntry, item: Record) -> list[TranscriptEntry]:
         """Add a subagent's message to this agent as its report, if it is the report."""
         head, found, report = "\n".join(parts_at(item, "content")).partition("Payload:")
         if not found or _FINAL not in head:
@@ -226,18 +226,20 @@ class CodexReader(TranscriptReader):
         author = replace(blank, agent_id=text_at(item, "author"), sidechain=True)
         return author.message("handback", said(report))
 
-    def _call(self, blank: Entry, call_id: str, name: str, call: Call, namespace: str = "") -> list[Entry]:
+    def _call(
+        self, blank: TranscriptEntry, call_id: str, name: str, call: Call, namespace: str = ""
+    ) -> list[TranscriptEntry]:
         kind = "patch" if name == "apply_patch" else "told"
         return self.called(blank, name, call_id, call, namespace=namespace, kind=kind)
 
-    def _output(self, blank: Entry, call_id: str, given: object) -> list[Entry]:
+    def _output(self, blank: TranscriptEntry, call_id: str, given: object) -> list[TranscriptEntry]:
         output = output_of(given)
         refused = self._calls.get(call_id) == "patch" and not _PATCH_APPLIED.match(output.text)
         return self.ended(blank, call_id, output.text, failed=output.failed or refused)
 
     def _ended(
-        self, blank: Entry, event: Record, named: tuple[str, Call], text: str, *, failed: bool
-    ) -> list[Entry]:
+        self, blank: TranscriptEntry, event: Record, named: tuple[str, Call], text: str, *, failed: bool
+    ) -> list[TranscriptEntry]:
         """Add the result of a call without another record, such as a script's."""
         call_id = text_at(event, "call_id")
         if call_id in self._calls:

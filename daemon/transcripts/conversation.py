@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct, field
 
 from .candidates import MAX_CANDIDATES, Candidate, best, candidate_of, folded, without_overlaps
-from .entry import Entry, Recent
+from .entry import Recent, TranscriptEntry
 from .outcomes import (
     MAX_FILES,
     CheckResult,
@@ -29,7 +29,7 @@ _SURE = 0.8
 """Minimum probability of a decision of which no change is known."""
 
 
-class Turn(Struct):
+class ConversationTurn(Struct):
     """The events since the user's last message."""
 
     number: int = 0
@@ -86,11 +86,11 @@ class AgentConversation:
     """An agent's part of a transcript, read entry by entry."""
 
     def __init__(self) -> None:
-        self._turn = Turn()
+        self._turn = ConversationTurn()
         self._earlier: list[Candidate] = []
-        self._said: list[Entry] = []
+        self._said: list[TranscriptEntry] = []
         """The agent's last words, until it is known whether it continues."""
-        self._waiting: Recent[str, Entry] = Recent()
+        self._waiting: Recent[str, TranscriptEntry] = Recent()
         """Calls without a result yet, by id."""
         self._failure = ""
         """Failures since the agent's last words."""
@@ -98,7 +98,7 @@ class AgentConversation:
         """Files edited since the last undo."""
         self._changed = self._called = False
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: TranscriptEntry) -> None:
         """Process the next entry."""
         match entry.kind:
             case "agent":
@@ -128,7 +128,7 @@ class AgentConversation:
         self._end_turn()
         return folded(self._earlier)
 
-    def _user(self, entry: Entry) -> None:
+    def _user(self, entry: TranscriptEntry) -> None:
         finished = bool(self._said) or self._turn.reported
         self._speak("report")
         if finished:
@@ -161,7 +161,7 @@ class AgentConversation:
         turn.just_edited = False
         self._said, self._failure = [], ""
 
-    def _call(self, entry: Entry) -> None:
+    def _call(self, entry: TranscriptEntry) -> None:
         self._called = True
         if entry.tool in ("edit", "write") and not entry.call_id:
             self._edit(entry.paths)
@@ -190,7 +190,7 @@ class AgentConversation:
                 known.pop(path, None)
                 known.note(path, None)
 
-    def _run(self, entry: Entry) -> None:
+    def _run(self, entry: TranscriptEntry) -> None:
         if (paths := taken_back(entry.command)) is not None:
             self._take_back(paths or tuple(self._uncommitted))
         elif changes_files(entry.command):
@@ -207,7 +207,7 @@ class AgentConversation:
         for path in paths:
             self._uncommitted.pop(path, None)
 
-    def _result(self, entry: Entry) -> None:
+    def _result(self, entry: TranscriptEntry) -> None:
         if not entry.call_id:
             # Plain text holds the output of tools, not their calls: they may have changed files.
             self._edit(())
@@ -233,7 +233,7 @@ class AgentConversation:
                 judge(candidate, turn.check if turn.changed else None)
             self._earlier.append(candidate)
         self._earlier = best(folded(self._earlier), MAX_CANDIDATES)
-        self._turn = Turn(turn.number + 1)
+        self._turn = ConversationTurn(turn.number + 1)
 
     def _holds(self, candidate: Candidate) -> bool:
         """Whether anything came of a candidate: without a change nothing was decided."""

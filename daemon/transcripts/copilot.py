@@ -11,8 +11,8 @@ import re
 from .entry import (
     TOOLS,
     Call,
-    Entry,
     Record,
+    TranscriptEntry,
     TranscriptReader,
     call_of,
     map_at,
@@ -37,11 +37,11 @@ class CopilotReader(TranscriptReader):
         is_event = _KINDS.fullmatch(text_at(record, "type")) is not None and "parentId" in record
         return is_event and isinstance(record.get("data"), dict)
 
-    def entries_of(self, line: int, record: Record) -> list[Entry]:
+    def entries_of(self, line: int, record: Record) -> list[TranscriptEntry]:
         """Return the entries of an event."""
         kind, fields, agent_id = text_at(record, "type"), map_at(record, "data"), text_at(record, "agentId")
         at = text_at(record, "timestamp")
-        blank = Entry(
+        blank = TranscriptEntry(
             "agent", line, at=at, agent_id=agent_id, session_id=self.session_id, sidechain=bool(agent_id)
         )
         match kind:
@@ -64,7 +64,7 @@ class CopilotReader(TranscriptReader):
                 pass
         return []
 
-    def _call(self, blank: Entry, fields: Record) -> list[Entry]:
+    def _call(self, blank: TranscriptEntry, fields: Record) -> list[TranscriptEntry]:
         name, given = text_at(fields, "toolName"), map_at(fields, "arguments")
         call_id, tool = text_at(fields, "toolCallId"), TOOLS.get(name, "other")
         if tool == "edit" and not text_at(given, "path"):
@@ -72,7 +72,7 @@ class CopilotReader(TranscriptReader):
         server = text_at(fields, "mcpServerName")
         return self.called(blank, name, call_id, call_of(tool, given, "path"), namespace=server, kind=tool)
 
-    def _result(self, blank: Entry, fields: Record) -> list[Entry]:
+    def _result(self, blank: TranscriptEntry, fields: Record) -> list[TranscriptEntry]:
         """Return a call's result, and before it the files that it edited if its arguments don't name them."""
         call_id = text_at(fields, "toolCallId")
         what = self._calls.get(call_id, "")

@@ -20,7 +20,7 @@ EntryKind = Literal["user", "agent", "call", "result", "handback", "boundary"]
 Tool = Literal["edit", "write", "read", "run", "agent", "other", ""]
 
 
-class Entry(Struct, frozen=True):
+class TranscriptEntry(Struct, frozen=True):
     """An event of a conversation, in the order of the transcript.
 
     Texts are untrusted and their secrets aren't masked: whoever stores them checks them first.
@@ -60,17 +60,17 @@ class Entry(Struct, frozen=True):
     sidechain: bool = False
     """Whether the entry belongs to a subagent inside the transcript of another agent."""
 
-    def message(self, kind: EntryKind, text: str) -> list[Entry]:
+    def message(self, kind: EntryKind, text: str) -> list[TranscriptEntry]:
         """Return a text of this record as an entry, nothing for an empty text."""
         return [replace(self, kind=kind, text=cut(text, TEXT_CHARACTERS))] if text.strip() else []
 
-    def called(self, call_id: str, call: Call) -> Entry:
+    def called(self, call_id: str, call: Call) -> TranscriptEntry:
         """Return a call of this record as an entry."""
         command = cut(call.command, TEXT_CHARACTERS)
         found = replace(self, kind="call", text="", tool=call.tool, call_id=call_id)
         return replace(found, paths=call.paths, command=command)
 
-    def result(self, call_id: str, output: str, *, failed: bool) -> Entry:
+    def result(self, call_id: str, output: str, *, failed: bool) -> TranscriptEntry:
         """Return the result of a call in this record as an entry."""
         text = cut(printed(output), RESULT_CHARACTERS)
         return replace(self, kind="result", text=text, call_id=call_id, failed=failed)
@@ -217,36 +217,45 @@ class TranscriptReader:
         """Yield the numbers of the lines abandoned when a person went back to an earlier prompt."""
         return iter(())
 
-    def read(self, line: int, data: bytes) -> list[Entry] | None:
+    def read(self, line: int, data: bytes) -> list[TranscriptEntry] | None:
         """Return the entries that a line adds or completes; None for a line that isn't a record."""
         record = record_of(data.removeprefix(b"\xef\xbb\xbf"))
         return None if record is None else self.entries_of(line, record)
 
-    def entries_of(self, line: int, record: Record) -> list[Entry]:
+    def entries_of(self, line: int, record: Record) -> list[TranscriptEntry]:
         """Return the entries that a record adds or completes."""
         raise NotImplementedError
 
-    def finish(self) -> list[Entry]:
+    def finish(self) -> list[TranscriptEntry]:
         """Return the entries that were begun and not completed."""
         return []
 
     def called(
-        self, blank: Entry, name: str, call_id: str, call: Call, *, namespace: str = "", kind: str = ""
-    ) -> list[Entry]:
+        self,
+        blank: TranscriptEntry,
+        name: str,
+        call_id: str,
+        call: Call,
+        *,
+        namespace: str = "",
+        kind: str = "",
+    ) -> list[TranscriptEntry]:
         """Return a call, nothing for one of our tools; `kind` is noted for its result."""
         own = is_own_tool(name, namespace)
         self._calls.note(call_id, "own" if own else "command" if is_own_command(call.command) else kind)
         return [] if own else [blank.called(call_id, call)]
 
-    def ended(self, blank: Entry, call_id: str, output: str, *, failed: bool) -> list[Entry]:
+    def ended(
+        self, blank: TranscriptEntry, call_id: str, output: str, *, failed: bool
+    ) -> list[TranscriptEntry]:
         """Return the result of a call, nothing for one of our tools; our program's output isn't kept."""
         kind = self._calls.pop(call_id, "")
         output = "" if kind == "command" else output
         return [] if kind == "own" else [blank.result(call_id, output, failed=failed)]
 
     def ended_call(
-        self, blank: Entry, name: str, call_id: str, call: Call, output: str, *, failed: bool
-    ) -> list[Entry]:
+        self, blank: TranscriptEntry, name: str, call_id: str, call: Call, output: str, *, failed: bool
+    ) -> list[TranscriptEntry]:
         """Return a call and its result, of a record that holds both."""
         call_id = call_id or f"{blank.line}"
         called = self.called(blank, name, call_id, call)

@@ -18,7 +18,7 @@ from .activity import Activity
 from .candidates import Candidate, best, folded, in_order
 from .conversation import AgentConversation
 from .cursor import Cursor
-from .entry import Entry
+from .entry import TranscriptEntry
 
 MAX_FINDINGS = 8
 """Maximum decisions of a transcript; sessions of a day hold three to six that matter to a colleague."""
@@ -45,7 +45,7 @@ class MinedDecision(Struct, frozen=True):
     session_id: str
 
 
-def extract(entries: Iterable[Entry]) -> list[MinedDecision]:
+def extract(entries: Iterable[TranscriptEntry]) -> list[MinedDecision]:
     """Return the `MAX_FINDINGS` decisions with the most evidence, in the order of the transcript.
 
     Memory is bounded by a turn, whatever the number of entries.

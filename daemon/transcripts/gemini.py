@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 
 from .entry import (
     TOOLS,
-    Entry,
     EntryKind,
     Recent,
     Record,
+    TranscriptEntry,
     TranscriptReader,
     call_of,
     map_at,
@@ -62,7 +62,7 @@ class GeminiReader(TranscriptReader):
             elif message := text_at(record, "id"):
                 first.setdefault(message, line.number)
 
-    def entries_of(self, line: int, record: Record) -> list[Entry]:
+    def entries_of(self, line: int, record: Record) -> list[TranscriptEntry]:
         """Return what a message adds to what was read of it before."""
         if "projectHash" in record:
             self.session_id = self.session_id or text_at(record, "sessionId")
@@ -71,10 +71,10 @@ class GeminiReader(TranscriptReader):
             return self._message(kind, line, record)
         return []
 
-    def _message(self, kind: EntryKind, line: int, record: Record) -> list[Entry]:
+    def _message(self, kind: EntryKind, line: int, record: Record) -> list[TranscriptEntry]:
         message_id, at = text_at(record, "id"), text_at(record, "timestamp")
-        blank = Entry(kind, line, at=at, agent_id=self.owner, session_id=self.session_id)
-        entries: list[Entry] = []
+        blank = TranscriptEntry(kind, line, at=at, agent_id=self.owner, session_id=self.session_id)
+        entries: list[TranscriptEntry] = []
         text = "\n".join(part for part in parts_at(record, "content") if not part.startswith(_SETUP))
         if (text := said(text)) and self._is_new(message_id):
             entries += blank.message(kind, text)
@@ -88,7 +88,7 @@ class GeminiReader(TranscriptReader):
         self._seen.note(key, None)
         return not known
 
-    def _call(self, blank: Entry, call: Record) -> list[Entry]:
+    def _call(self, blank: TranscriptEntry, call: Record) -> list[TranscriptEntry]:
         """Return a call and its result, which share a record."""
         name, tool = text_at(call, "name"), TOOLS.get(text_at(call, "name"), "other")
         meant = call_of(tool, map_at(call, "args"), "file_path", "absolute_path")

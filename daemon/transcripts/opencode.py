@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from .codex import call_of as codex_call
 from .entry import (
     TOOLS,
-    Entry,
     EntryKind,
     Record,
+    TranscriptEntry,
     TranscriptReader,
     call_of,
     map_at,
@@ -35,7 +35,7 @@ class OpenCodeReader(TranscriptReader):
         """Whether a record is a message of OpenCode."""
         return "sessionID" in map_at(record, "info") and isinstance(record.get("parts"), list)
 
-    def entries_of(self, line: int, record: Record) -> list[Entry]:
+    def entries_of(self, line: int, record: Record) -> list[TranscriptEntry]:
         """Return the entries of a message."""
         info = map_at(record, "info")
         role, parent, session = text_at(info, "role"), text_at(record, "parent"), text_at(info, "sessionID")
@@ -43,9 +43,11 @@ class OpenCodeReader(TranscriptReader):
             return []
         self.cwd = self.cwd or text_at(map_at(info, "path"), "cwd")
         self.owner = session if parent else ""
-        blank = Entry("agent", line, at=_time(info), agent_id=self.owner, session_id=parent or session)
+        blank = TranscriptEntry(
+            "agent", line, at=_time(info), agent_id=self.owner, session_id=parent or session
+        )
         kind: EntryKind = "user" if role == "user" else "boundary" if info.get("summary") is True else "agent"
-        entries: list[Entry] = []
+        entries: list[TranscriptEntry] = []
         for part in maps_at(record, "parts"):
             match text_at(part, "type"):
                 case "text" if not (part.get("synthetic") or part.get("ignored")):
@@ -54,7 +56,7 @@ class OpenCodeReader(TranscriptReader):
                     entries += self._call(blank, part)
         return entries
 
-    def _call(self, blank: Entry, part: Record) -> list[Entry]:
+    def _call(self, blank: TranscriptEntry, part: Record) -> list[TranscriptEntry]:
         """Return a call and its result, which share a part."""
         name, call_id, state = text_at(part, "tool"), text_at(part, "callID"), map_at(part, "state")
         given, status = map_at(state, "input"), text_at(state, "status")

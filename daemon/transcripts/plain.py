@@ -13,10 +13,10 @@ from .entry import (
     TEXT_CHARACTERS,
     TOOLS,
     Call,
-    Entry,
     EntryKind,
     Record,
     Tool,
+    TranscriptEntry,
     TranscriptReader,
     cut,
     map_at,
@@ -51,14 +51,16 @@ class PlainReader(TranscriptReader):
             isinstance(record.get("content"), str | list) or isinstance(record.get("tool"), dict)
         )
 
-    def entries_of(self, line: int, record: Record) -> list[Entry]:
+    def entries_of(self, line: int, record: Record) -> list[TranscriptEntry]:
         """Return the entries of a record."""
         role = text_at(record, "role")
         kind = ROLES.get(role)
         if kind is None:
             return []
         at, agent_id = text_at(record, "at", "timestamp"), text_at(record, "agent_id")
-        blank = Entry(kind, line, at=at, agent_id=agent_id, session_id=text_at(record, "session_id"))
+        blank = TranscriptEntry(
+            kind, line, at=at, agent_id=agent_id, session_id=text_at(record, "session_id")
+        )
         content = "\n".join(parts_at(record, "content"))
         if kind != "result":
             return blank.message(kind, said(content))
@@ -99,7 +101,7 @@ class PlainTextReader(TranscriptReader):
         self._parts: list[str] = []
         self._size = 0
 
-    def read(self, line: int, data: bytes) -> list[Entry] | None:
+    def read(self, line: int, data: bytes) -> list[TranscriptEntry] | None:
         """Return the last speaker's words before a line that names the next speaker."""
         text = _decoded(data)
         if self._style is None:
@@ -115,7 +117,7 @@ class PlainTextReader(TranscriptReader):
         self._add(found.groupdict().get("rest", "").strip())
         return entries
 
-    def finish(self) -> list[Entry]:
+    def finish(self) -> list[TranscriptEntry]:
         """Return the last speaker's words."""
         kind, text = ROLES.get(self._who), "\n".join(self._parts).strip("\n")
         self._parts, self._size, self._fence, self._who = [], 0, "", ""
@@ -123,7 +125,7 @@ class PlainTextReader(TranscriptReader):
             return []
         is_output = kind == "result"
         text = cut(printed(text), RESULT_CHARACTERS) if is_output else cut(said(text), TEXT_CHARACTERS)
-        return [Entry(kind, self._line, text, self._at)] if text else []
+        return [TranscriptEntry(kind, self._line, text, self._at)] if text else []
 
     def _speaker(self, text: str) -> re.Match[str] | None:
         if self._style is None:

@@ -14,7 +14,7 @@ from .claude_code import ClaudeCodeReader
 from .codex import CodexReader
 from .copilot import CopilotReader
 from .cursor import Cursor, digest_before
-from .entry import Entry, Recent, TranscriptReader, record_of
+from .entry import Recent, TranscriptEntry, TranscriptReader, record_of
 from .gemini import GeminiReader
 from .opencode import OpenCodeReader
 from .plain import PlainReader, PlainTextReader, is_plain_text
@@ -68,7 +68,7 @@ class TranscriptReading:
         self.skipped_lines = 0
         self.torn = False
         """The last line is incomplete: the host is writing it."""
-        self.last: Entry | None = None
+        self.last: TranscriptEntry | None = None
         self._descriptor = descriptor
         self._begin = begin
         self._inode = inode
@@ -102,7 +102,7 @@ class TranscriptReading:
         offset, before = self._resume if self._size - self._resume[0] <= REREAD_BYTES else self._whole
         return Cursor(self._inode, self._size, digest_before(self._descriptor, self._size), offset, before)
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[TranscriptEntry]:
         """Yield the entries; only once."""
         if self.is_unchanged:
             self._done = True
@@ -129,7 +129,7 @@ class TranscriptReading:
                 self.reader.read(line.number, line.data)
         self.reader.finish()
 
-    def _read(self, line: Line) -> list[Entry]:
+    def _read(self, line: Line) -> list[TranscriptEntry]:
         self._offsets.note(line.number, line.offset)
         if line.data is None:
             self._skip(line, f"{line.size:,} bytes are too long for a record")
@@ -145,7 +145,7 @@ class TranscriptReading:
         if len(self.skipped) < SKIPPED_TOLD:
             self.skipped.append((line.number, reason))
 
-    def _noted(self, entries: list[Entry]) -> Iterator[Entry]:
+    def _noted(self, entries: list[TranscriptEntry]) -> Iterator[TranscriptEntry]:
         """Yield entries and record the prompts from which a later reading may begin."""
         for entry in entries:
             self.last = entry

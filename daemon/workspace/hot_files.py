@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from ..index.records import Activity
+from ..index.records import FileActivity
 from ..project.records import FileRecord
 
 HOT_MAX = 8
@@ -38,7 +38,7 @@ class HotNode(Struct, frozen=True):
 class HotFiles:
     """Records which files people and agents work on. On the event loop only."""
 
-    def __init__(self, activity: Iterable[Activity]) -> None:
+    def __init__(self, activity: Iterable[FileActivity]) -> None:
         self._activity = tuple(activity)
         self._edited: dict[str, None] = {}
         self._opened: dict[str, None] = {}
@@ -47,7 +47,7 @@ class HotFiles:
         self._files: Container[str] = ()
         """The files that `_nodes` was computed for."""
 
-    def set_activity(self, activity: Iterable[Activity]) -> None:
+    def set_activity(self, activity: Iterable[FileActivity]) -> None:
         """Replace the edits and commits that the index has counted."""
         self._activity = tuple(activity)
         self._nodes = None

@@ -22,7 +22,7 @@ from ..config.settings import ProjectConfig
 from ..core.errors import FovealError
 from ..core.storage import DatabaseError, OtherVersion, damage_raised, may_pass
 from ..core.system import System
-from ..index.records import Activity, ProjectProgress
+from ..index.records import FileActivity, ProjectProgress
 from ..index.service import LexicalHandle, Reader
 from ..memory.records import Chosen
 from ..privacy.policy import NO_POLICY, Policy, folded_path
@@ -80,7 +80,7 @@ class IndexView:
         """Compare all names with a policy and cache the result. Blocks: 100,000 names take some 100 ms."""
         _ = self.tree(tree, policy).layout
 
-    def read_activity(self) -> tuple[Activity, ...]:
+    def read_activity(self) -> tuple[FileActivity, ...]:
         """Read the edits and commits that the index has counted; empty if it is damaged. Blocks."""
         try:
             with self._readers.borrow() as reader:
@@ -160,7 +160,7 @@ class _PartialView:
         self.names = tree.names_generation
 
 
-def read_tree(root: str, folder: str) -> tuple[Tree | None, tuple[Activity, ...]]:
+def read_tree(root: str, folder: str) -> tuple[Tree | None, tuple[FileActivity, ...]]:
     """Read a project's tree and activity from its index; the tree is None without a readable index."""
     try:
         reader = Reader(folder)

@@ -18,10 +18,10 @@ from ..core.work import Work
 from ..embedding.service import EmbedderClient
 from ..index.records import (
     ActiveProject,
-    Activity,
     CloseProject,
     Command,
     Event,
+    FileActivity,
     OpenProject,
     ProjectProgress,
     Refreshed,
@@ -96,7 +96,7 @@ class IndexerClient:
         return reply
 
     async def sync(self, project: Project) -> Tree | None:
-        """Have every change that is on the disk indexed, and return the tree that includes these changes.
+        """Wait until every change on the disk is indexed, and return the tree that includes these changes.
 
         A newer tree may exist by the time that this returns. Returns None if some contents are still unread.
         Raises as `ask` does.
@@ -141,7 +141,7 @@ class IndexerClient:
         await self._open(project)
 
     def note_damage(self, root: str, problem: str) -> None:
-        """Have the index that a reader found damaged quarantined and rebuilt, at most every `REOPEN_S`."""
+        """Quarantine and rebuild the index that a reader found damaged, at most every `REOPEN_S`."""
         now, project = asyncio.get_running_loop().time(), self._projects.get(root)
         if project is None or self.is_left_out(project) or now < self._reopened.get(root, 0.0):
             return
@@ -214,7 +214,7 @@ class IndexerClient:
         """
         if self._projects.get(project.root) is not project:
             return  # it was closed meanwhile
-        read: tuple[Tree | None, tuple[Activity, ...]] = None, ()
+        read: tuple[Tree | None, tuple[FileActivity, ...]] = None, ()
         held: list[Event] = []
         self._held[project] = held
 
@@ -316,7 +316,7 @@ class IndexerClient:
             self._work.start_background(self._load_activity(project), f"activity {project.root}")
 
     def _embed(self, project: Project) -> None:
-        """Have the contents embedded. Called late, because names and search terms come first."""
+        """Ask for the contents to be embedded. Called late, because names and search terms come first."""
         if self._semantics.keeps(project.root):
             self._semantics.note_change(project.root)
         else:

@@ -16,7 +16,7 @@ from ..config.settings import ProjectConfig, UserConfig
 from ..core.confined_folder import stamp_now
 from ..core.errors import ProjectUnavailable
 from ..core.system import Stamp, System, stamps_hold
-from ..index.records import EDITS_MAX, KEPT_SYMBOLS, MASKED_SYMBOLS, Activity, TreeDelta
+from ..index.records import EDITS_MAX, KEPT_SYMBOLS, MASKED_SYMBOLS, FileActivity, TreeDelta
 from ..memory.records import Chosen
 from ..memory.service import FileSketches, Pool, choose, visible_experiences
 from ..privacy.policy import NO_POLICY, Policy
@@ -95,7 +95,7 @@ class LoadedProject(Struct, frozen=True):
     settings: LoadedConfig[ProjectConfig]
     config_stamp: Stamp | None
     rules: RuleSet
-    activity: tuple[Activity, ...]
+    activity: tuple[FileActivity, ...]
     quarantined: str = ""
     """The entries of the project's folder that were quarantined, in words."""
     config_problem: str = ""
@@ -231,7 +231,7 @@ class Project:
             policy=policy,
         )
 
-    def take_index(self, tree: Tree | None, activity: tuple[Activity, ...]) -> None:
+    def take_index(self, tree: Tree | None, activity: tuple[FileActivity, ...]) -> None:
         """Replace the tree by the one that the indexer began with; None keeps the current tree.
 
         The index may have been replaced, so connections to it are reopened.
@@ -244,7 +244,7 @@ class Project:
             self._links_generation += 1
         self.index.renew()
 
-    def set_activity(self, activity: tuple[Activity, ...]) -> None:
+    def set_activity(self, activity: tuple[FileActivity, ...]) -> None:
         """Replace the edits and commits that the index has counted."""
         self.hot_files.set_activity(activity)
         self.index_state.note_activity()

@@ -191,7 +191,7 @@ def _agent(entry: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class TokenBar:
     """A bar of tokens by turn: its place and heights in percent, of all and of what was used."""
 
     entry: Mapping[str, Any]
@@ -201,7 +201,7 @@ class Bar:
     used: float
 
 
-def bars_of(turns: Sequence[Turn]) -> list[Bar]:
+def bars_of(turns: Sequence[Turn]) -> list[TokenBar]:
     """Return a bar for each prompt and each context that was given, the earliest first."""
     entries = [turn.head for turn in turns if turn.head] + [
         step.entry for turn in turns for step in turn.steps
@@ -215,7 +215,7 @@ def bars_of(turns: Sequence[Turn]) -> list[Bar]:
     for at, one in enumerate(given):
         height = max((one["tokens"] or 0) / most * 100, 2)
         share = (one["used"] or 0) / one["shown"] if one["shown"] else 0
-        bars.append(Bar(one, at * width, width * 0.8, height, height * min(share, 1)))
+        bars.append(TokenBar(one, at * width, width * 0.8, height, height * min(share, 1)))
     return bars
 
 

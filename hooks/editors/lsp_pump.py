@@ -1,4 +1,4 @@
-"""The pump of `foveal lsp`: carries messages between an editor and the language server in the faces process.
+"""The pump of `foveal lsp`: carries messages between an editor and the language server in the web process.
 
 The pump knows just enough of the protocol to end as an editor expects and to continue with a new server: it
 keeps the messages that opened the conversation and the text of each open document. The server asks for whole

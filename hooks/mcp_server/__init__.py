@@ -1,1 +1,1 @@
-"""The MCP server, hosted in the faces process; the pump that a host starts is `hooks/mcp_pump.py`."""
+"""The MCP server, hosted in the web process; the pump that a host starts is `hooks/mcp_pump.py`."""

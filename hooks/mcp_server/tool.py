@@ -27,7 +27,7 @@ Argument = tuple[Any, Any]
 """The type of an argument and its default; `...` for one that is required."""
 
 
-class Item(Struct):
+class NamedItem(Struct):
     """A rule, reference or tool that a model names."""
 
     type: Annotated[Literal["rule", "reference", "tool"], Meta(extra_json_schema={"type": "string"})]
@@ -70,7 +70,7 @@ def texts(description: str, *, required: bool = False, least: int = 0, most: int
 
 def items(description: str, most: int) -> Argument:
     """Return an argument that is a list of items as `{type, name, server_name?}`."""
-    return _argument(Annotated[list[Item], Meta(description=description, max_length=most)])
+    return _argument(Annotated[list[NamedItem], Meta(description=description, max_length=most)])
 
 
 def max_tokens(least: int, most: int, default: int) -> Argument:

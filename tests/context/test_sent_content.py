@@ -11,7 +11,7 @@ from foveal.daemon.context.sent_content import (
     WINDOWS_MAX,
     ContextWindows,
     ConversationContent,
-    Held,
+    SentSlice,
     held_of,
     named_if_held,
 )
@@ -30,7 +30,7 @@ def slice_of(name: str, text: str) -> Slice:
 LONG = "line of code\n" * 50
 
 
-def held(name: str, text: str, tokens: int) -> tuple[str, Held]:
+def held(name: str, text: str, tokens: int) -> tuple[str, SentSlice]:
     """Return what a window holds of a slice that was sent with this text."""
     return held_of(slice_of(name, text), Form(text, compressed=True), tokens)
 

@@ -10,7 +10,7 @@ import pytest
 from foveal.daemon.api.daemon import history_map
 from foveal.daemon.core.metric_history import (
     HOUR_STEP_S,
-    ContextFigures,
+    ContextCost,
     Gauges,
     MetricHistory,
     Metrics,
@@ -131,7 +131,7 @@ async def test_agent_with_half_a_surrogate_harms_no_other_sample(tmp_path: Path)
     path = tmp_path / "metrics.sqlite"
     sampled = Sampled(SampleFile(str(path), System()))
     for name in ("sam", "a\udcff", "kim"):
-        sampled.metrics.context_given(ContextFigures(name, 10, 10))
+        sampled.metrics.context_given(ContextCost(name, 10, 10))
         sampled.pass_on(HOUR_STEP_S)
     await sampled.history.close()
     later = restarted(path, 40.0)
@@ -151,14 +151,14 @@ def test_sample_counts_only_new_requests() -> None:
     metrics = Metrics()
     metrics.answered("Query", 400.0)
     metrics.failed("Query", "timeout")
-    metrics.context_given(ContextFigures("sam", 900, 1000, cached=True))
+    metrics.context_given(ContextCost("sam", 900, 1000, cached=True))
     before = metrics.copy()
     metrics.answered("GetContext", 0.2)
     metrics.answered("GetContext", 0.2)
     metrics.answered("Ping", 0.05)
     metrics.failed("GetNode", "not_found")
-    metrics.context_given(ContextFigures("sam", 100, 300))
-    metrics.context_given(ContextFigures("kim", 50, 50, cached=True))
+    metrics.context_given(ContextCost("sam", 100, 300))
+    metrics.context_given(ContextCost("kim", 50, 50, cached=True))
     found = sample(before, metrics)
     assert (found.requests, found.errors, found.contexts, found.cached) == (4, 1, 2, 1)
     assert (found.tokens, found.tokens_before) == (150, 350)
@@ -176,7 +176,7 @@ def test_a_sample_has_the_fields_of_the_protocol() -> None:
     metrics = Metrics()
     before = metrics.copy()
     metrics.answered("GetContext", 0.2)
-    metrics.context_given(ContextFigures("sam", 10, 20))
+    metrics.context_given(ContextCost("sam", 10, 20))
     gauges = Gauges(1, 2, 3, 4, {"daemon": 5, "indexer": 6, "embedder": None})
     sample = sample_between(before, metrics.copy(), "2026-01-31T12:00:00.000Z", 10.0, gauges)
     found = history_map(MetricSamples("hour", 10.0, (sample, sample)))

@@ -7,7 +7,7 @@ from foveal.daemon.core.metric_history import (
     AGENTS_MAX,
     LATENCY_BOUNDS_MS,
     OTHERS,
-    ContextFigures,
+    ContextCost,
     Histogram,
     Metrics,
 )
@@ -51,8 +51,8 @@ def test_contexts_add_up() -> None:
     metrics = Metrics()
     assert metrics.cache_hit_rate is None
     assert metrics.compression_ratio is None
-    metrics.context_given(ContextFigures("sam", 100, 400, {"rule": 60, "focus": 40}, masked=2))
-    metrics.context_given(ContextFigures("kim", 300, 400, {"rule": 300}, cached=True, partial=True))
+    metrics.context_given(ContextCost("sam", 100, 400, {"rule": 60, "focus": 40}, masked=2))
+    metrics.context_given(ContextCost("kim", 300, 400, {"rule": 300}, cached=True, partial=True))
     found = metrics
     assert (found.contexts, found.contexts_cached, found.contexts_partial) == (2, 1, 1)
     assert found.cache_hit_rate == 0.5
@@ -66,7 +66,7 @@ def test_contexts_add_up() -> None:
 def test_tokens_of_any_number_of_agents_take_bounded_memory() -> None:
     metrics = Metrics()
     for number in range(3 * AGENTS_MAX):
-        metrics.context_given(ContextFigures(f"agent {number}", 2, 2))
+        metrics.context_given(ContextCost(f"agent {number}", 2, 2))
     found = metrics.tokens_by_agent
     assert len(found) == AGENTS_MAX + 1
     assert found[OTHERS] == 4 * AGENTS_MAX

@@ -29,7 +29,7 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 def over_http(path: str) -> bytes:
-    """Ask the faces process for what it serves; b"" where nobody listens."""
+    """Ask the web process for what it serves; b"" where nobody listens."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(DEADLINE_S)
         try:

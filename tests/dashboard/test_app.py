@@ -1,4 +1,4 @@
-"""The faces process: it serves lent sockets, loses no connection, and ends with the daemon, by signal or idle."""
+"""The web process: it serves lent sockets, loses no connection, and ends with the daemon, by signal or idle."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def is_let_in(answer: Answer) -> bool:
 async def test_a_killed_daemon_leaves_the_port_and_the_login_to_the_next(daemon: DaemonProcess) -> None:
     browser, cookie = await log_in(daemon)
     token = (await asyncio.to_thread(daemon.call, "OpenDashboard"))["token"]
-    held = await asyncio.open_connection("127.0.0.1", browser.port)  # the faces process is busy with it
+    held = await asyncio.open_connection("127.0.0.1", browser.port)  # the web process is busy with it
     assert is_let_in(await browser.ask("GET", "/"))
     process = psutil.Process(daemon.pid)
     os.kill(process.pid, signal.SIGKILL)

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from foveal.ipc.paths import http_socket
 
-from tests.app.test_faces import FACES, starting
-from tests.app.test_faces import daemon as serving
+from tests.app.test_web_process import FACES, starting
+from tests.app.test_web_process import daemon as serving
 from tests.conftest import DEADLINE_S, DaemonProcess
 from tests.mcp_cases import request
 

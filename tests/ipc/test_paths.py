@@ -13,8 +13,8 @@ import platformdirs
 import pytest
 from foveal.ipc.paths import (
     DaemonInfo,
-    Found,
     PathError,
+    SocketChoice,
     check_length,
     check_socket,
     config_file,
@@ -58,14 +58,14 @@ def listen(path: str, mode: int = 0o600) -> socket.socket:
 
 def test_the_order_of_sockets(environ: dict[str, str], folder: str) -> None:
     named = {**environ, "FOVEAL_SOCKET": f"{folder}/env.sock"}
-    assert find_socket(f"{folder}/arg.sock", named) == Found(f"{folder}/arg.sock", explicit=True)
-    assert find_socket(None, named) == Found(f"{folder}/env.sock", explicit=True)
-    assert find_socket(None, environ) == Found(f"{folder}/run/foveal/foveal.sock", explicit=False)
+    assert find_socket(f"{folder}/arg.sock", named) == SocketChoice(f"{folder}/arg.sock", explicit=True)
+    assert find_socket(None, named) == SocketChoice(f"{folder}/env.sock", explicit=True)
+    assert find_socket(None, environ) == SocketChoice(f"{folder}/run/foveal/foveal.sock", explicit=False)
     del environ["XDG_RUNTIME_DIR"]
     private = f"foveal-{os.geteuid()}/foveal.sock"
-    assert find_socket(None, environ) == Found(f"{folder}/{private}", explicit=False)
+    assert find_socket(None, environ) == SocketChoice(f"{folder}/{private}", explicit=False)
     del environ["TMPDIR"]
-    assert find_socket(None, environ) == Found(f"/tmp/{private}", explicit=False)
+    assert find_socket(None, environ) == SocketChoice(f"/tmp/{private}", explicit=False)
 
 
 def test_the_daemon_listens_where_clients_look(environ: dict[str, str], folder: str) -> None:
@@ -249,6 +249,6 @@ def test_two_shells_meet_the_same_daemon(environ: dict[str, str], folder: str) -
     write_daemon_info(state, info_for(with_runtime))
     assert find_socket(None, without).path == default_socket(without)  # the daemon is gone: its socket is
     with listen(with_runtime):
-        assert find_socket(None, without) == Found(with_runtime, explicit=False)
-        assert find_socket(None, environ) == Found(with_runtime, explicit=False)
-        assert find_socket(f"{folder}/x", without) == Found(f"{folder}/x", explicit=True)
+        assert find_socket(None, without) == SocketChoice(with_runtime, explicit=False)
+        assert find_socket(None, environ) == SocketChoice(with_runtime, explicit=False)
+        assert find_socket(f"{folder}/x", without) == SocketChoice(f"{folder}/x", explicit=True)

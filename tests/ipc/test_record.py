@@ -5,19 +5,19 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from foveal.ipc.paths import Found
+from foveal.ipc.paths import SocketChoice
 from foveal.ipc.protocol import Notification, UnusableRequest
 
 
 def test_equality_is_by_class_and_fields() -> None:
-    assert Found("/a", explicit=True) == Found("/a", explicit=True)
-    assert Found("/a", explicit=True) != Found("/a", explicit=False)
+    assert SocketChoice("/a", explicit=True) == SocketChoice("/a", explicit=True)
+    assert SocketChoice("/a", explicit=True) != SocketChoice("/a", explicit=False)
     assert Notification("m", {}) != UnusableRequest(None, {})
-    assert Found("/a", explicit=True) != "/a"
+    assert SocketChoice("/a", explicit=True) != "/a"
 
 
 def test_repr_names_class_and_fields() -> None:
-    assert repr(Found("/a", explicit=True)) == "Found(explicit=True, path='/a')"
+    assert repr(SocketChoice("/a", explicit=True)) == "SocketChoice(explicit=True, path='/a')"
 
 
 def test_the_client_imports_nothing_that_makes_a_hook_slow() -> None:

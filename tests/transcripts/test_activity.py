@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from foveal.daemon.transcripts.activity import Activity, ActivityLog, in_command
-from foveal.daemon.transcripts.entry import Entry, EntryKind
+from foveal.daemon.transcripts.entry import EntryKind, TranscriptEntry
 
 
 @pytest.mark.parametrize(
@@ -25,11 +25,11 @@ def test_files_in_commands(command: str, expected: set[tuple[str, str]]) -> None
     assert set(in_command(command)) == expected
 
 
-def entry(kind: EntryKind, line: int, **fields: object) -> Entry:
-    return Entry(kind, line, at=f"2026-01-31T12:00:{line:02}Z", **fields)  # type: ignore[arg-type] # its fields
+def entry(kind: EntryKind, line: int, **fields: object) -> TranscriptEntry:
+    return TranscriptEntry(kind, line, at=f"2026-01-31T12:00:{line:02}Z", **fields)  # type: ignore[arg-type] # its fields
 
 
-def collected(*entries: Entry) -> tuple[Activity, ...]:
+def collected(*entries: TranscriptEntry) -> tuple[Activity, ...]:
     log = ActivityLog()
     assert list(log.noted(entries)) == list(entries)
     return log.activities

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from foveal.daemon.transcripts.entry import Entry, Tool
+from foveal.daemon.transcripts.entry import Tool, TranscriptEntry
 from foveal.daemon.transcripts.extraction import MAX_FINDINGS, MinedDecision, extract
 from msgspec.structs import replace
 
@@ -16,24 +16,24 @@ class Transcript:
     """Entries as they are written, one a line."""
 
     def __init__(self) -> None:
-        self.entries: list[Entry] = []
+        self.entries: list[TranscriptEntry] = []
 
-    def _add(self, entry: Entry) -> Transcript:
+    def _add(self, entry: TranscriptEntry) -> Transcript:
         self.entries.append(replace(entry, line=len(self.entries) + 1, session_id="s1"))
         return self
 
     def user(self, text: str = "Please fix it.") -> Transcript:
-        return self._add(Entry("user", 0, text))
+        return self._add(TranscriptEntry("user", 0, text))
 
     def agent(self, text: str) -> Transcript:
-        return self._add(Entry("agent", 0, text, at="2026-01-31T12:00:00Z"))
+        return self._add(TranscriptEntry("agent", 0, text, at="2026-01-31T12:00:00Z"))
 
     def call(
         self, tool: Tool, *paths: str, command: str = "", output: str = "", failed: bool = False
     ) -> Transcript:
         name = f"c{len(self.entries)}"
-        self._add(Entry("call", 0, tool=tool, call_id=name, paths=paths, command=command))
-        return self._add(Entry("result", 0, output, call_id=name, failed=failed))
+        self._add(TranscriptEntry("call", 0, tool=tool, call_id=name, paths=paths, command=command))
+        return self._add(TranscriptEntry("result", 0, output, call_id=name, failed=failed))
 
     def edit(self, *paths: str) -> Transcript:
         return self.call("edit", *paths)
@@ -118,12 +118,14 @@ def test_findings_are_limited_and_in_order() -> None:
 
 
 def test_memory_is_bounded() -> None:
-    def entries() -> Iterator[Entry]:
+    def entries() -> Iterator[TranscriptEntry]:
         for number in range(50_000):
-            yield Entry("call", number, tool="edit", call_id=str(number), paths=(f"f{number}.py",))
+            yield TranscriptEntry("call", number, tool="edit", call_id=str(number), paths=(f"f{number}.py",))
             if number % 50 == 0:
-                yield Entry("agent", number, f"I'll use plan {number} instead of plan {number + 1}.")
-        yield Entry("agent", 50_001, CHOICE)
+                yield TranscriptEntry(
+                    "agent", number, f"I'll use plan {number} instead of plan {number + 1}."
+                )
+        yield TranscriptEntry("agent", 50_001, CHOICE)
 
     assert len(extract(entries())) <= MAX_FINDINGS
 

@@ -17,7 +17,7 @@ from foveal.daemon.config.settings import UserConfig
 from foveal.daemon.core.errors import ConfigError, ProjectUnavailable
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import Stamp, System
-from foveal.daemon.index.records import EDITS_MAX, FILE_NAME, Activity, ProjectProgress, TreeDelta
+from foveal.daemon.index.records import EDITS_MAX, FILE_NAME, FileActivity, ProjectProgress, TreeDelta
 from foveal.daemon.index.store import FileContent, Store
 from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.memory.service import Pool
@@ -161,7 +161,7 @@ def test_load_writes_a_record_and_reads_the_index(root: Path, folder: Path, home
     generation = write_index(folder, content("a.py"), edits=["a.py"])
     warm = loaded()
     assert (dict(warm.tree.files), warm.tree.generation) == ({"a.py": record("a.py")}, generation)
-    assert warm.activity == (Activity("a.py", 0, 1, 5),)
+    assert warm.activity == (FileActivity("a.py", 0, 1, 5),)
     (folder / FILE_NAME).write_bytes(b"garbage" * 1000)
     damaged = loaded()
     assert (dict(damaged.tree.files), damaged.tree.generation) == ({}, 0)
@@ -301,7 +301,7 @@ async def test_changes_of_a_new_indexer_follow_its_first_tree(
     project.apply(delta(5, "a.py", "ghost.py"))
     names = project.tree.names_generation
     begun = Tree(str(root), 8, {path: record(path) for path in ("a.py", "b.py", "new.py")})
-    activity = (Activity("a.py", 9, 0, 0),)
+    activity = (FileActivity("a.py", 9, 0, 0),)
     project.take_index(begun, activity)
     project.apply(delta(9, removed=["b.py"]))
     assert set(project.tree.files) == {"a.py", "new.py"}
@@ -343,10 +343,10 @@ async def test_hot_nodes_come_with_their_reasons(project: Project) -> None:
     assert project.hot_nodes() == ()
     project.set_activity(
         (
-            Activity("counted.py", 0, 2, 7),
-            Activity("changed.py", CHANGED_OFTEN, 0, 0),
-            Activity("quiet.py", CHANGED_OFTEN - 1, 0, 0),
-            Activity("gone.py", 99, 99, 99),
+            FileActivity("counted.py", 0, 2, 7),
+            FileActivity("changed.py", CHANGED_OFTEN, 0, 0),
+            FileActivity("quiet.py", CHANGED_OFTEN - 1, 0, 0),
+            FileActivity("gone.py", 99, 99, 99),
         )
     )
     project.hot_files.note_opened("open.py")
@@ -376,7 +376,7 @@ async def test_the_latest_is_first_and_no_reason_takes_all(project: Project) -> 
         project.hot_files.note_opened(name)
         for _ in range(ASKED_OFTEN):
             project.hot_files.note_asked((name,))
-    project.set_activity(tuple(Activity(name, CHANGED_OFTEN, 0, 0) for name in names))
+    project.set_activity(tuple(FileActivity(name, CHANGED_OFTEN, 0, 0) for name in names))
     hot = project.hot_nodes()
     assert len(hot) == HOT_MAX == len({node.path for node in hot})
     assert [node.path for node in hot[:HOT_EACH]] == ["f39.py", "f38.py", "f37.py"][:HOT_EACH]
@@ -385,7 +385,7 @@ async def test_the_latest_is_first_and_no_reason_takes_all(project: Project) -> 
 async def test_the_history_is_read_from_the_index(project: Project, folder: Path) -> None:
     assert project.index.read_activity() == (), "there is no index"
     write_index(folder, content("a.py"), edits=["a.py"])
-    assert project.index.read_activity() == (Activity("a.py", 0, 1, 5),)
+    assert project.index.read_activity() == (FileActivity("a.py", 0, 1, 5),)
 
 
 def state_of(project: Project) -> str:

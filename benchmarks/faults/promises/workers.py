@@ -19,12 +19,12 @@ from foveal.ipc.errors import RpcError
 from ..home import DEADLINE_S, NO_EMBEDDING, Home, home, wait_until
 from ..promise import Ground, Promise, Test, Trial
 
-KILLED = "kill -9 of indexer, embedder, miner and faces"
+KILLED = "kill -9 of indexer, embedder, miner and web process"
 
 MODULES = {
     "indexer": "foveal.daemon.index.worker",
     "miner": "foveal.daemon.transcripts.miner",
-    "faces": "foveal.dashboard.app",
+    "web": "foveal.dashboard.app",
     "embedder": "foveal.daemon.embedding.worker",
 }
 KILL_MAX_S = 0.4
@@ -80,7 +80,7 @@ def _use(user: Home, kind: str, number: int) -> None:
             user.call("Query", cwd=str(user.project), query="where does a session begin")
         elif kind == "miner":
             _graft(user, number)
-        elif kind == "faces":
+        elif kind == "web":
             ask_faces(user)
 
 
@@ -89,7 +89,7 @@ def _works(user: Home, kind: str, name: str, number: int) -> bool:
     cwd = str(user.project)
     if kind == "miner":
         return len(_graft(user, number)["experience_ids"]) + _grafted(user, number) > 0
-    if kind == "faces":
+    if kind == "web":
         return b" 200 " in ask_faces(user)[:20]
     answer = user.call("Query", cwd=cwd, query=name)
     found = any(result["path"] == f"{name}.py" for result in answer["results"])
@@ -113,7 +113,7 @@ def _graft(user: Home, number: int) -> Any:
 
 
 def ask_faces(user: Home) -> bytes:
-    """Ask the faces process on its socket; return what it says."""
+    """Ask the web process on its socket; return what it says."""
     info = paths.read_daemon_info(str(user.state))
     assert info is not None
     with socket.socket(socket.AF_UNIX) as connection:

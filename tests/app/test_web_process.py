@@ -1,4 +1,4 @@
-"""The daemon starts the faces process on the first connection, again after it ended, and ends it too."""
+"""The daemon starts the web process on the first connection, again after it ended, and ends it too."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 import psutil
 import pytest
 from aiohttp import ClientSession, TCPConnector, UnixConnector
-from foveal.daemon.app.faces import FacesStarter
+from foveal.daemon.app.web_process import WebProcessStarter
 from foveal.ipc.connection import Connection
 from foveal.ipc.errors import RpcError
 from foveal.ipc.listener import bind
@@ -32,7 +32,7 @@ FACES = (sys.executable, "-m", "foveal.dashboard.app")
 class Log(logging.Handler):
     """What was logged, and a way to wait for it; used from the loop only. `starter` is who logs."""
 
-    starter: FacesStarter
+    starter: WebProcessStarter
 
     def __init__(self) -> None:
         super().__init__()
@@ -86,12 +86,12 @@ async def starting(path: str, argv: tuple[str, ...] = FACES, **options: Any) -> 
     """Run the starter on a new HTTP socket; at the end no process may be left."""
     log = Log()
     others = psutil.Process().children()  # of tests before, such as what tracks shared memory
-    logger = logging.getLogger("foveal.daemon.app.faces")
+    logger = logging.getLogger("foveal.daemon.app.web_process")
     logger.addHandler(log)
     logger.setLevel(logging.INFO)
     with bind(http_socket(path)) as listener:
         listener.listen(128)
-        log.starter = FacesStarter(listener, path, argv, **options)
+        log.starter = WebProcessStarter(listener, path, argv, **options)
         task = asyncio.create_task(log.starter.run())
         try:
             yield log
@@ -181,7 +181,7 @@ async def test_a_process_that_cannot_be_started_harms_nothing(path: str) -> None
 
 @on_both_loops
 async def test_a_process_that_does_not_end_is_killed(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("foveal.daemon.app.faces.STOP_S", 0.2)
+    monkeypatch.setattr("foveal.daemon.app.web_process.STOP_S", 0.2)
     argv = ("/bin/sh", "-c", "trap '' TERM; while :; do :; done", "sh")
     async with daemon(path), starting(path, argv) as log:
         knock(path)

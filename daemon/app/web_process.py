@@ -1,4 +1,4 @@
-"""Starts the faces process on the first connection to a socket that it serves."""
+"""Starts the web process on the first connection to a socket that it serves."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STOP_S = 5.0
 """Seconds for the process to end; it gives running requests 2 s at most."""
 
 
-class FacesStarter:
+class WebProcessStarter:
     """Waits for a connection to a listening socket, then lends the socket to a process that serves it.
 
     The daemon never imports the HTTP server: its import alone takes longer than most answers. The process
@@ -75,9 +75,9 @@ class FacesStarter:
             if not failed or loop.time() - started > RESTART_PAUSE_MAX_S:
                 pause = self._restart_pause_s
             if not failed:
-                log.info("the faces process has ended; the next connection starts it again")
+                log.info("the web process has ended; the next connection starts it again")
             else:
-                log.error("the faces process %s; a connection starts it again after %g s", failed, pause)
+                log.error("the web process %s; a connection starts it again after %g s", failed, pause)
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, RESTART_PAUSE_MAX_S)
 
@@ -112,7 +112,7 @@ class FacesStarter:
                 process = await self._start(control.fileno())
         except OSError as error:
             return f"can't be started ({error})"
-        log.info("the faces process starts (pid %d)", process.pid)
+        log.info("the web process starts (pid %d)", process.pid)
         code = await _wait_end(process)
         return f"ended with code {code}" if code else ""
 
