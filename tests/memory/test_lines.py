@@ -98,15 +98,6 @@ def test_a_bad_line_says_its_reason(content: bytes, reason: str) -> None:
         read_line(line(content + b"\n"))
 
 
-def test_an_empty_line_and_one_of_a_newer_version_are_no_damage() -> None:
-    for data in (b"\n", b"  \r\n", b'{"type":"vote","of":"x_1"}\n'):
-        assert read_line(line(data)) is None
-    known = read_line(line(f'{LINE[:-1]},"type":"experience","mood":"good"}}\n'.encode()))
-    assert known == read_line(line(LINE.encode()))
-    assert isinstance(known, Experience)
-    assert known.decision == "d"
-
-
 # --- A file of lines ---
 
 

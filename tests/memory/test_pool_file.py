@@ -5,9 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import resource
 import stat
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -137,27 +135,10 @@ def test_a_file_that_was_replaced_while_its_lock_was_waited_for_is_not_written(t
 # --- Appending ---
 
 
-def test_a_disk_that_is_full_in_the_middle(tmp_path: Path) -> None:
-    """The real thing: the system cuts the write short at a limit and refuses the next one."""
-    file = PoolFile(str(path_in(tmp_path)), System())
-    append(file, b"first\n")
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (300, hard))
-    try:
-        with pytest.raises(StateError, match="too large"):
-            append(file, b"second\n" * 100)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert path_in(tmp_path).read_bytes() == b"first\n"
-
-
 class Failing(System):
     """A disk that from some moment on refuses to make anything durable."""
 
     fails = False
-
-    def now(self) -> datetime:
-        return datetime(2025, 1, 1, tzinfo=UTC)
 
     def fsync(self, descriptor: int) -> None:
         if self.fails:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.core.errors import InvalidRequest
-from foveal.daemon.transcripts.transcript_file import MAX_FILE_BYTES, Line, lines, opened
+from foveal.daemon.transcripts.transcript_file import MAX_FILE_BYTES
 from foveal.daemon.transcripts.transcripts import read
 
 from tests.transcript_cases import Claude, write
@@ -19,12 +19,6 @@ def refusal(path: str) -> str:
         pass
     assert caught.value.field == "transcript_path"
     return str(caught.value)
-
-
-def all_lines(path: Path, offset: int = 0) -> list[Line]:
-    """Return the lines of a file from an offset on."""
-    with opened(str(path)) as (descriptor, status):
-        return list(lines(descriptor, offset, status.st_size))
 
 
 def test_invalid_transcript_paths_are_refused(tmp_path: Path) -> None:
@@ -73,18 +67,3 @@ def test_an_unreadable_file_is_refused(tmp_path: Path) -> None:
     write(path, [Claude().user("x")])
     path.chmod(0)
     assert "Permission denied" in refusal(str(path))
-
-
-def test_lines_have_offsets(tmp_path: Path) -> None:
-    path = tmp_path / "t"
-    path.write_bytes(b"ab\n\nc\r\nd")
-    assert all_lines(path) == [
-        Line(1, 0, 3, b"ab\n", complete=True),
-        Line(2, 3, 1, b"\n", complete=True),
-        Line(3, 4, 3, b"c\r\n", complete=True),
-        Line(4, 7, 1, b"d", complete=False),
-    ]
-    assert all_lines(path, 4)[0] == Line(1, 4, 3, b"c\r\n", complete=True)
-    with opened(str(path)) as (descriptor, _):
-        assert list(lines(descriptor, 0, 5))[-1] == Line(3, 4, 1, b"c", complete=False)
-        assert [line.size for line in lines(descriptor, 0, 1_000)] == [3, 1, 3, 1]

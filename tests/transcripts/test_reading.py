@@ -227,7 +227,7 @@ _JSON = st.recursive(
 @settings(max_examples=examples(150))
 @given(
     kind=st.sampled_from(
-        (
+        [
             "user",
             "assistant",
             "attachment",
@@ -236,7 +236,7 @@ _JSON = st.recursive(
             "event_msg",
             "session_meta",
             "compacted",
-        )
+        ]
     ),
     fields=_JSON,
 )
