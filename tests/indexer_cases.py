@@ -90,6 +90,12 @@ class Bench:
         with self.reader() as reader:
             self.tree = Tree(str(self.root), self.indexer.generation, reader.load_files())
 
+    def start(self, files: dict[str, str | bytes] | None = None, **settings: Any) -> None:
+        """Write files, open the index, and work until there is nothing to do."""
+        put(self.root, files or {})
+        self.open(**settings)
+        self.settle()
+
     def close(self) -> None:
         if self._indexer is not None:
             self._indexer.close()

@@ -60,7 +60,10 @@ class Bench:
         self.embedded.extend(one.digest for one in batch)
         self.vectors.keep(self.embedded[-len(batch) :], np.stack([vector(one.digest) for one in batch]))
 
-    def ready(self) -> None:
+    def ready(self, **chunks: Sequence[Chunk]) -> None:
+        """Put chunks into files of these names, if any, and embed what waits."""
+        for name, several in chunks.items():
+            put(self.store, f"{name}.py", several)
         self.vectors.refresh()
         self.embed()
 
@@ -105,8 +108,7 @@ def test_all_contents_get_a_vector_once(bench: Bench) -> None:
 )
 def test_a_content_that_is_known_is_never_embedded_again(bench: Bench, how: str) -> None:
     mine = chunks("a", 6)
-    put(bench.store, "a.py", mine)
-    bench.ready()
+    bench.ready(a=mine)
     bench.embedded.clear()
     match how:
         case "copied":
@@ -135,25 +137,20 @@ def test_removed_chunks_are_not_found(bench: Bench, monkeypatch: pytest.MonkeyPa
     if not small:
         monkeypatch.setattr(vectors_file, "SMALL_CHUNKS", 0)
     a, b = chunks("a", 4), chunks("b", 400)
-    put(bench.store, "a.py", a)
-    put(bench.store, "b.py", b)
-    bench.ready()
+    bench.ready(a=a, b=b)
     remove(bench.store, "a.py")
     bench.vectors.refresh()
     assert bench.state() == ((400, 0) if small else (404, 0)), "of many, a few may stay for a while"
     assert not {one.digest for one in a} & set(bench.nearest(a[0], 404))
     remove(bench.store, "b.py")
-    put(bench.store, "c.py", a[:1])
-    bench.ready()
+    bench.ready(c=a[:1])
     assert bench.state() == (1, 0)
     assert bench.nearest(a[3], 10) == [a[0].digest]
 
 
 def test_many_removed_chunks_hide_no_hit(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     a, b = chunks("a", 200), chunks("b", 10)
-    put(bench.store, "a.py", a)
-    put(bench.store, "b.py", b)
-    bench.ready()
+    bench.ready(a=a, b=b)
     remove(bench.store, "a.py")  # and the vectors aren't told yet
     assert set(bench.nearest(a[0], 10)) == {one.digest for one in b}
 
@@ -222,9 +219,7 @@ def test_missing_chunks_of_a_question_come_in_its_order(bench: Bench) -> None:
 def test_filters(bench: Bench) -> None:
     a = chunks("a", 5)
     b = [chunk("class B", "B", kind="class"), *chunks("b", 4)]
-    put(bench.store, "a.py", a)
-    put(bench.store, "b.py", b)
-    bench.ready()
+    bench.ready(a=a, b=b)
     assert set(bench.nearest(a[0], 99, files=[2])) == {one.digest for one in b}
     assert bench.nearest(a[0], 99, files=[]) == []
     assert bench.nearest(a[0], 99, files=[777]) == []
@@ -255,8 +250,7 @@ def test_pages_make_no_difference(bench: Bench, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_damaged_embeddings_are_an_error(bench: Bench) -> None:
-    put(bench.store, "a.py", chunks("a", 3))
-    bench.ready()
+    bench.ready(a=chunks("a", 3))
     with closing(sqlite3.connect(bench.folder / "embeddings.sqlite")) as database, database:
         database.execute("UPDATE embeddings SET vector = x'00'")
     bench.vectors = bench.opened()

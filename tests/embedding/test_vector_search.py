@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from foveal.daemon.core.errors import FovealError
 from foveal.daemon.embedding.messages import SearchVectors, VectorHits
 from foveal.daemon.embedding.vector_search import VectorSearch
 from foveal.daemon.embedding.vector_updater import MODELS_FOLDER
@@ -61,12 +60,4 @@ def test_chunks_of_a_question_are_embedded_for_it(base: Path) -> None:
     assert bench.counts("p") == (3, 2, "")
     assert ask(bench).hits == found.hits, "the same, embedded for a question or read"
     assert len(ask(bench, first=ids, first_s=GENEROUS_S).hits) == 3
-    bench.close()
-
-
-def test_without_its_model_a_question_says_why(base: Path) -> None:
-    bench = Bench(base, "no/such-model")
-    bench.keep("p", LOGIN)
-    with pytest.raises(FovealError, match="knows no embedding model named no/such-model"):
-        ask(bench)
     bench.close()

@@ -14,7 +14,6 @@ from foveal.daemon.core.errors import FovealError
 from foveal.daemon.core.storage import DatabaseError, OperationalError
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding.embeddings import EmbeddingStore
-from foveal.daemon.embedding.lazy_model import RETRY_S as MODEL_RETRY_S
 from foveal.daemon.embedding.messages import DEFAULT_MODEL, ForgetVectors, Forgotten, Pushed, SharedStore
 from foveal.daemon.embedding.model import model_key
 from foveal.daemon.embedding.redis_source import RedisSource
@@ -29,7 +28,7 @@ from foveal.daemon.embedding.vector_updater import (
 from foveal.daemon.index.records import FILE_NAME
 
 from tests.redis_cases import redis_server
-from tests.search_cases import put, remove
+from tests.search_cases import put
 from tests.updater_cases import GENEROUS_S, Bench, some
 
 
@@ -52,19 +51,6 @@ def test_kept_projects_are_embedded_and_reported(bench: Bench) -> None:
     assert bench.progress["p"].per_second == 0.0
     assert bench.texts == BATCH + 3
     assert bench.updater.patience() is None
-
-
-def test_changes_are_followed(bench: Bench) -> None:
-    bench.keep("p", *some("f", 3))
-    bench.run()
-    put(bench.index("p"), "b.py", some("g", 2))
-    bench.updater.note_change("p")
-    assert bench.counts("p") == (5, 2, "")
-    bench.run()
-    remove(bench.index("p"), "a.py")
-    bench.updater.note_change("p")
-    assert bench.counts("p") == (2, 0, "")
-    bench.updater.note_change("unknown")
 
 
 def test_the_smallest_project_comes_first(bench: Bench) -> None:
@@ -184,23 +170,6 @@ def test_an_index_that_is_damaged_concerns_only_its_project(bench: Bench) -> Non
     bench.updater.keep("p", bench.folder("p"))
     bench.run()
     assert (bench.counts("p"), bench.texts) == ((3, 0, ""), 6)
-
-
-def test_without_a_model_all_waits_until_there_is_one(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, "no/such-model")
-    try:
-        bench.keep("p", *some("f", 3))
-        for _ in range(2):
-            bench.run()
-            bench.updater.report_all()
-            assert "no/such-model" in bench.counts("p")[2]
-            patience = bench.updater.patience()
-            assert patience is not None
-            assert 0 < patience <= MODEL_RETRY_S
-            bench.clock.skipped_s += MODEL_RETRY_S
-            assert bench.updater.patience() is None
-    finally:
-        bench.close()
 
 
 def test_a_store_that_grows_too_large_forgets_unused_embeddings(tmp_path: Path) -> None:

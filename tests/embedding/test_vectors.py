@@ -166,12 +166,6 @@ def test_an_id_that_is_here_keeps_its_vector_and_the_first_of_two_counts(tmp_pat
     assert len(index) == 1
 
 
-@pytest.mark.parametrize("query", [np.zeros(DIM), np.ones(DIM + 1), np.full(DIM, np.nan)])
-def test_questions_without_sense_are_refused(tmp_path: Path, query: Floats) -> None:
-    with pytest.raises(ValueError):
-        make(tmp_path).search(query, 1)
-
-
 @pytest.mark.parametrize("matrix", [np.ones((2, DIM)), np.zeros((1, DIM)), np.ones((1, DIM + 1))])
 def test_vectors_without_sense_are_refused(tmp_path: Path, matrix: Floats) -> None:
     index = make(tmp_path)

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 from foveal.daemon.index import indexed_files as import_targets
 
 from tests.conftest import write_files
-from tests.indexer_cases import Bench, check_true, imports, open_bench, put
-
-
-@pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    with open_bench(tmp_path, monkeypatch) as opened:
-        yield opened
+from tests.indexer_cases import Bench, check_true, imports, put
 
 
 def test_imports_follow_files_that_come_and_go(bench: Bench) -> None:
-    put(bench.root, {"pkg/__init__.py": "", "pkg/a.py": "from .late import x\n"})
-    bench.open()
-    bench.settle()
+    bench.start({"pkg/__init__.py": "", "pkg/a.py": "from .late import x\n"})
     assert imports(bench, "pkg/a.py") == [("", True)]
 
     def check(change: Callable[[], object], target: tuple[str, bool]) -> None:
@@ -44,12 +35,9 @@ def test_imports_follow_files_that_come_and_go(bench: Bench) -> None:
 
 
 def test_imports_follow_a_tsconfig(bench: Bench) -> None:
-    put(
-        bench.root,
-        {"src/a.ts": 'import { b } from "@/b";\nimport { c } from "./c";\n', "src/b.ts": "", "src/c.ts": ""},
+    bench.start(
+        {"src/a.ts": 'import { b } from "@/b";\nimport { c } from "./c";\n', "src/b.ts": "", "src/c.ts": ""}
     )
-    bench.open()
-    bench.settle()
     here = ("src/c.ts", False)
     assert imports(bench, "src/a.ts") == [("", False), here]
 
@@ -79,8 +67,7 @@ def test_many_names_at_once_lead_imports_as_few_do(bench: Bench, monkeypatch: py
     monkeypatch.setattr(import_targets, "RETRY_MAX", 3)
     put(bench.root, {f"a{n}.py": f"import lib.b{n}\n" for n in range(3)})
     bench.deaf = True
-    bench.open()
-    bench.settle()
+    bench.start()
     write_files(bench.root, {f"lib/b{n}.py": "" for n in range(5)})
     assert bench.sync().complete
     assert [imports(bench, f"a{n}.py") for n in range(3)] == [[(f"lib/b{n}.py", False)] for n in range(3)]

@@ -6,8 +6,6 @@ import errno
 import random
 import shutil
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from foveal.daemon.index import indexer as indexing
@@ -22,24 +20,16 @@ from tests.indexer_cases import (
     Bench,
     check_true,
     lexical_files,
-    open_bench,
     put,
     skipped,
     symbols,
 )
 
 
-@pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    with open_bench(tmp_path, monkeypatch) as opened:
-        yield opened
-
-
 def test_reindex_in_full_reads_all_again(bench: Bench) -> None:
     put(bench.root, {"a.py": "def f(): ...\n", "b.py": "", "c.bin": b"\0", "locked.py": "x = 1\n"})
     bench.disk.refused[f"{bench.root}/locked.py"] = PermissionError(errno.EACCES, "refused")
-    bench.open()
-    bench.settle()
+    bench.start()
     assert skipped(bench, "locked.py") == "unreadable"
     bench.files_read()
     bench.disk.refused.clear()
@@ -56,9 +46,7 @@ def test_reindex_in_full_reads_all_again(bench: Bench) -> None:
 
 def test_source_is_read_before_tests_and_prose(bench: Bench) -> None:
     source = "def f(): ...\n"
-    put(bench.root, {"docs/a.md": "# A\n", "pkg/b.py": source, "tests/c.py": source, "z.py": source})
-    bench.open()
-    bench.settle()
+    bench.start({"docs/a.md": "# A\n", "pkg/b.py": source, "tests/c.py": source, "z.py": source})
     read = [path.removeprefix(f"{bench.root}/") for path in bench.disk.reads]
     first = [path for path in dict.fromkeys(read) if path.endswith((".py", ".md"))]
     assert set(first[:2]) == {"pkg/b.py", "z.py"}, first
@@ -158,8 +146,7 @@ def test_sync_brings_in_all_that_is_on_the_disk(bench: Bench) -> None:
 def test_sync_says_when_it_could_not_read_all(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(indexing, "SYNC_FILES", 3)
     bench.deaf = True
-    bench.open()
-    bench.settle()
+    bench.start()
     write_files(bench.root, {f"f{n}.py": "" for n in range(5)})
     assert not bench.sync().complete
     assert bench.tree.pending == 2
@@ -167,8 +154,7 @@ def test_sync_says_when_it_could_not_read_all(bench: Bench, monkeypatch: pytest.
 
 def test_sync_reads_earlier_events(bench: Bench) -> None:
     bench.deaf = True
-    bench.open()
-    bench.settle()
+    bench.start()
     files = {f"f{n}.py": f"def walrus_{n}(): ...\n" for n in range(100)}
     write_files(bench.root, files)
     bench.tell(WatchBatch(frozenset(str(bench.root / name) for name in files)))
@@ -180,9 +166,7 @@ def test_sync_reads_earlier_events(bench: Bench) -> None:
 
 
 def test_words_are_found_as_soon_as_a_change_is_known(bench: Bench) -> None:
-    put(bench.root, {"a.py": "def alpha(): ...\n", "b.py": "def alpha(): ...\n"})
-    bench.open()
-    bench.settle()
+    bench.start({"a.py": "def alpha(): ...\n", "b.py": "def alpha(): ...\n"})
     assert lexical_files(bench, "alpha") == {"a.py", "b.py"}
     bench.deaf = True
     write_files(bench.root, {"a.py": "def beta(): ...\n", "c.py": "def beta(): ...\n"})
@@ -194,9 +178,7 @@ def test_words_are_found_as_soon_as_a_change_is_known(bench: Bench) -> None:
 
 
 def test_a_lexical_index_that_somebody_found_damaged_is_filled_again(bench: Bench) -> None:
-    put(bench.root, {"a.py": "def alpha(): ...\n"})
-    bench.open()
-    bench.settle()
+    bench.start({"a.py": "def alpha(): ...\n"})
     shutil.rmtree(bench.folder / "lexical")
     bench.files_read()
     bench.indexer.rebuild_lexical()
@@ -207,8 +189,7 @@ def test_a_lexical_index_that_somebody_found_damaged_is_filled_again(bench: Benc
 
 
 def test_writers_and_events_at_once(bench: Bench) -> None:
-    bench.open()
-    bench.settle()
+    bench.start()
     ended = threading.Barrier(5)
 
     def write(writer: int) -> None:

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
 from foveal.daemon.project.watcher import WatchSettings
 
 from tests.conftest import write_files
-from tests.indexer_cases import Bench, check_true, open_bench, put, symbols
-
-
-@pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    with open_bench(tmp_path, monkeypatch) as opened:
-        yield opened
+from tests.indexer_cases import Bench, check_true, put, symbols
 
 
 def test_polling_misses_nothing_and_says_so(bench: Bench) -> None:
     bench.watch_settings = WatchSettings(native=False)
-    put(bench.root, {"a.py": "", "sub/b.py": ""})
-    bench.open(poll_interval_ms=500, sweep_interval_s=86_400)
-    bench.settle()
+    bench.start({"a.py": "", "sub/b.py": ""}, poll_interval_ms=500, sweep_interval_s=86_400)
     assert (bench.state, bench.progress.watch) == ("ready", "polling")
     assert "native events are switched off" in bench.progress.degraded
     for number in range(3):
@@ -37,9 +25,7 @@ def test_polling_misses_nothing_and_says_so(bench: Bench) -> None:
 
 
 def test_unchanged_progress_is_not_reported_again(bench: Bench) -> None:
-    put(bench.root, {"a.py": "", "b.py": ""})
-    bench.open()
-    bench.settle()
+    bench.start({"a.py": "", "b.py": ""})
     progress = bench.indexer._index.progress
     bench.events.clear()
     progress.report()
@@ -54,8 +40,7 @@ def test_unchanged_progress_is_not_reported_again(bench: Bench) -> None:
 def test_left_out_files_are_counted_after_a_new_scan(bench: Bench) -> None:
     put(bench.root, {".gitignore": "out/\n", "a.py": "", "out/b.py": ""})
     bench.deaf = True
-    bench.open()
-    bench.settle()
+    bench.start()
     assert dict(bench.progress.skipped) == {"ignored": 1}
     put(bench.root, {"node_modules/m.js": ""})
     assert bench.sync().complete

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from foveal.daemon.index.store import FILE_NAME
 
-from tests.indexer_cases import Bench, check_true, open_bench, put
-
-
-@pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    with open_bench(tmp_path, monkeypatch) as opened:
-        yield opened
+from tests.indexer_cases import Bench, check_true, put
 
 
 def damage(path: Path, how: str) -> None:
@@ -35,16 +28,13 @@ def damage(path: Path, how: str) -> None:
 
 @pytest.mark.parametrize("how", ["empty", "truncated", "garbage", "0", "16", "100", "4096", "8192", "12288"])
 def test_a_damaged_index_is_set_aside_and_built_anew(bench: Bench, how: str) -> None:
-    put(bench.root, {f"f{n}.py": f"import f{n + 1}\n\ndef f{n}(): ...\n" for n in range(60)})
-    bench.open()
-    bench.settle()
+    bench.start({f"f{n}.py": f"import f{n + 1}\n\ndef f{n}(): ...\n" for n in range(60)})
     generation = bench.indexer.generation
     bench.close()
     for suffix in ("-wal", "-shm"):
         Path(f"{bench.folder / FILE_NAME}{suffix}").unlink(missing_ok=True)
     damage(bench.folder / FILE_NAME, how)
-    bench.open()
-    bench.settle()
+    bench.start()
     assert bench.state == "ready"
     check_true(bench)
     aside = [name for name in os.listdir(bench.folder) if "damaged" in name]
@@ -57,7 +47,6 @@ def test_a_damaged_index_is_set_aside_and_built_anew(bench: Bench, how: str) -> 
 def test_an_index_that_is_no_file_is_set_aside(bench: Bench) -> None:
     put(bench.root, {"a.py": ""})
     (bench.folder / FILE_NAME).mkdir(parents=True)
-    bench.open()
-    bench.settle()
+    bench.start()
     assert set(bench.tree.files) == {"a.py"}
     assert FILE_NAME in bench.progress.degraded[0]

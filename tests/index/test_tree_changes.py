@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 from foveal.daemon.index import tree_changes
@@ -22,22 +21,13 @@ from tests.indexer_cases import (
     Disk,
     activity,
     check_true,
-    open_bench,
     put,
     symbols,
 )
 
 
-@pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    with open_bench(tmp_path, monkeypatch) as opened:
-        yield opened
-
-
 def test_folders_and_files_take_each_others_place(bench: Bench) -> None:
-    put(bench.root, {"a/b/c.py": "", "a/d.py": "", "node": "text\n", "keep.py": "def k(): ...\n"})
-    bench.open()
-    bench.settle()
+    bench.start({"a/b/c.py": "", "a/d.py": "", "node": "text\n", "keep.py": "def k(): ...\n"})
 
     def check(change: Callable[[], object], expected: set[str]) -> None:
         change()
@@ -68,8 +58,7 @@ def test_a_branch_switch(bench: Bench) -> None:
     git(bench.root, "add", "-A")
     git(bench.root, "commit", "-q", "-m", "new")
     git(bench.root, "checkout", "-q", "main")
-    bench.open()
-    bench.settle()
+    bench.start()
     assert len(bench.tree.files) == 300
     git(bench.root, "checkout", "-q", "other")
     assert bench.sync().complete
@@ -100,8 +89,7 @@ def test_a_change_within_a_tick_of_the_clock_is_found(bench: Bench) -> None:
             return stamped if other == str(path) else super().lstat(other)
 
     bench.disk = Still()
-    bench.open()
-    bench.settle()
+    bench.start()
     assert bench.tree.files["a.py"].racy
     path.write_text("def new(): ...\n")
     assert bench.sync().complete
@@ -109,9 +97,7 @@ def test_a_change_within_a_tick_of_the_clock_is_found(bench: Bench) -> None:
 
 
 def test_edits_are_counted(bench: Bench) -> None:
-    put(bench.root, {"a.py": "", "b.py": ""})
-    bench.open()
-    bench.settle()
+    bench.start({"a.py": "", "b.py": ""})
     assert activity(bench) == {}
     for number in (1, 2):
         (bench.root / "a.py").write_text("x = 1\n" * number)
@@ -125,9 +111,7 @@ def test_edits_are_counted(bench: Bench) -> None:
 
 
 def test_touched_paths_are_named_when_they_are_known(bench: Bench) -> None:
-    put(bench.root, {".gitignore": "*.log\n"})
-    bench.open()
-    bench.settle()
+    bench.start({".gitignore": "*.log\n"})
     write_files(bench.root, {"new.py": "", "x.log": ""})
     touched: set[str] = set()
 
@@ -144,8 +128,7 @@ def test_touched_paths_are_named_when_they_are_known(bench: Bench) -> None:
 def test_an_overflow_is_announced_and_swept(bench: Bench) -> None:
     put(bench.root, {"a.py": "", "sub/b.py": ""})
     bench.deaf = True
-    bench.open()
-    bench.settle()
+    bench.start()
     shutil.rmtree(bench.root / "sub")
     write_files(bench.root, {"sub/b.py": "def f(): ...\n", "new/c.py": ""})
     while f"{bench.root}/sub" not in bench.lost.get(timeout=GENEROUS_S).lost_folders:
@@ -165,8 +148,7 @@ def test_what_comes_into_a_new_folder_before_its_watch_is_found(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench.deaf = True
-    bench.open()
-    bench.settle()
+    bench.start()
     watch = bench.indexer._index.changes._watch
     add = watch.add
 
@@ -185,8 +167,7 @@ def test_what_comes_into_a_new_folder_before_its_watch_is_found(
 def test_a_batch_of_many_paths_is_a_resync(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree_changes, "TOUCHED_MAX", 5)
     bench.deaf = True
-    bench.open()
-    bench.settle()
+    bench.start()
     write_files(bench.root, {f"f{n}.py": "" for n in range(8)})
     bench.tell(WatchBatch(frozenset(f"{bench.root}/f{n}.py" for n in range(6))))
     bench.settle()
@@ -205,9 +186,7 @@ def large(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("large")
 def test_a_large_tree_is_true_after_all_its_steps(bench: Bench) -> None:
     git(bench.root, "init", "-q")
-    put(bench.root, {f"d{n % 7}/f{n}.py": f"def f{n}(): ...\n" for n in range(40)})
-    bench.open()
-    bench.settle()
+    bench.start({f"d{n % 7}/f{n}.py": f"def f{n}(): ...\n" for n in range(40)})
     assert len(bench.tree.files) == 40
     shutil.rmtree(bench.root / "d1")
     (bench.root / "d2/f2.py").rename(bench.root / "d3/moved.py")
@@ -234,8 +213,7 @@ def test_a_large_tree_is_true_after_all_its_steps(bench: Bench) -> None:
 def test_an_overflow_of_a_large_tree_is_swept_in_steps(bench: Bench) -> None:
     put(bench.root, {f"d{n % 7}/f{n}.py": "" for n in range(40)})
     bench.deaf = True
-    bench.open()
-    bench.settle()
+    bench.start()
     shutil.rmtree(bench.root / "d1")
     (bench.root / "d2/f2.py").write_text("def changed(): ...\n")
     bench.tell(WatchBatch(frozenset(), overflow=True))

@@ -10,28 +10,15 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.core.system import System
-from foveal.daemon.project import git
+from foveal.daemon.project import commits, git
 from foveal.daemon.project.scan import Scanner
 
-PROJECT_FOLDER = "project"
+pytestmark = pytest.mark.usefixtures("user")
 
 
 @pytest.fixture(autouse=True)
-def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give git a user without settings."""
-    home = tmp_path.resolve() / "user"
-    home.mkdir()
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    return home
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    root = tmp_path.resolve() / PROJECT_FOLDER
-    root.mkdir()
+def _repository(root: Path) -> None:
     run(root, "init", "-q", "-b", "main")
-    return root
 
 
 def run(root: Path, *arguments: str, time: int = 1_700_000_000) -> str:
@@ -118,13 +105,6 @@ def test_a_git_that_does_not_end_is_ended_and_not_asked_again(
     assert "did not answer for 0.3 s" in git.problem(str(root))
     assert "did not answer a moment ago" in git.problem(str(root))
     assert (tmp_path / "calls").read_text() == "asked\n"
-
-
-def test_a_git_that_waits_for_a_pipe_is_ended(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    os.mkfifo(root / ".gitignore")
-    monkeypatch.setattr(git, "LONGEST_S", 0.2)
-    with pytest.raises(git.GitError, match="did not answer"):
-        git.ignored(str(root), ["a"])
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../x", "a/../../x"])
@@ -334,6 +314,10 @@ def test_a_hostile_repository_runs_nothing(root: Path, tmp_path: Path) -> None:
     assert git.change_counts(git.history(str(root), 500)) == {"a": (1, 1_000), "b": (1, 1_000)}
     assert git.head(str(root)) is not None
     git.control_files(str(root))
+    [latest] = commits.latest_commits(str(root), 1)
+    commits.reverts(str(root))
+    commits.lost_commits(str(root), [latest.id])
+    commits.is_as_before(str(root), System(), latest, latest.files)
     assert not marker.exists()
 
 

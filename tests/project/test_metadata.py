@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 from foveal.daemon.core.system import System, stamp_of
 from foveal.daemon.project.metadata import KnownMetadata, metadata_key, read_metadata
 from foveal.daemon.project.tree import FileRecord, Tree
+
+from tests.conftest import git
 
 
 def tree_of(root: Path) -> Tree:
@@ -20,11 +21,6 @@ def tree_of(root: Path) -> Tree:
             for path in paths
         },
     )
-
-
-def git(root: Path, *arguments: str) -> None:
-    identity = ["-c", "user.name=Sam", "-c", "user.email=sam@example.org"]
-    subprocess.run(["git", "-C", str(root), *identity, *arguments], check=True, capture_output=True)
 
 
 def test_name_languages_commands_branch_and_commits(tmp_path: Path) -> None:

@@ -13,22 +13,14 @@ from foveal.daemon.project.roots import check_named_root, find_root, relative_pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.scan_cases import make
+
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     home = tmp_path.resolve() / "home"
     home.mkdir()
     return home
-
-
-def make(base: Path, *paths: str) -> None:
-    for path in paths:
-        target = base / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if path.endswith("/"):
-            target.mkdir(exist_ok=True)
-        else:
-            target.write_text("")
 
 
 @pytest.mark.parametrize(
@@ -102,23 +94,20 @@ def test_temporary_folders_and_parents_of_home_are_refused_unless_opened(
 
 
 def test_folders_of_the_system_are_refused_unless_opened(home: Path) -> None:
-    there = [
-        folder
-        for folder in (
-            "/etc",
-            "/usr",
-            "/var",
-            "/proc",
-            "/sys",
-            "/dev",
-            "/boot",
-            "/bin",
-            "/usr/share",
-            "/etc/ssl",
-            "/usr/lib",
-        )
-        if Path(folder).is_dir()
+    folders = [
+        "/etc",
+        "/usr",
+        "/var",
+        "/proc",
+        "/sys",
+        "/dev",
+        "/boot",
+        "/bin",
+        "/usr/share",
+        "/etc/ssl",
+        "/usr/lib",
     ]
+    there = [folder for folder in folders if Path(folder).is_dir()]
     assert len(there) >= 6
     for folder in there:
         with pytest.raises(InvalidRequest, match=r"a folder of the system\. .*: foveal open /") as refused:

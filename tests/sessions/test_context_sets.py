@@ -163,17 +163,14 @@ def test_the_text_says_all_that_is_set(tmp_path: Path) -> None:
 
 
 def test_each_part_stands_alone() -> None:
-    def check(session: Session, *expected: str) -> None:
-        lines = resume_text(session).text.split("\n")
+    def check(one: Session, *expected: str) -> None:
+        lines = resume_text(one).text.split("\n")
         assert lines == ["Context of this session, as it was left:", *expected]
 
-    def with_context(**context: tuple[str, ...]) -> Session:
-        return Session("s1", "/project", "2025-01-01T00:00:00.000Z", context=context)
-
-    check(with_context(files=("/tmp",)), "Relevant files:", "- /tmp")
-    check(with_context(files=("/gone",)), "Relevant files:", "(1 file not found)")
-    check(with_context(applet=("board",)), "Last applet: board")
-    check(with_context(ports=("80",)), "ports: 80")
+    check(session(files=("/tmp",)), "Relevant files:", "- /tmp")
+    check(session(files=("/gone",)), "Relevant files:", "(1 file not found)")
+    check(session(applet=("board",)), "Last applet: board")
+    check(session(ports=("80",)), "ports: 80")
 
 
 def check(set_name: str, given: list[str], *expected: str) -> None:
