@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
+import random
 import shutil
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from foveal.daemon.index import project_index as bulk_work
 from foveal.daemon.index import reading, reading_queue
 from foveal.daemon.index.crash_guard import DEATHS_MAX
 from foveal.daemon.index.lexical_indexer import LexicalWriter
-from foveal.daemon.index.store import Store
+from foveal.daemon.index.store import FILE_NAME, Store
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.languages.shared.records import ParsedFile
 from foveal.daemon.project.records import ScanChanges
@@ -147,9 +149,7 @@ def test_the_history_of_git_is_counted(bench: Bench) -> None:
 
 def test_sweep_finds_changes_without_an_event(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bulk_work, "SWEEP_REST", 0)  # however long a busy machine takes for it
-    put(bench.root, {"a.py": "", "b.py": "", "sub/c.py": ""})
-    bench.deaf = True
-    bench.start(sweep_interval_s=60)
+    bench.start({"a.py": "", "b.py": "", "sub/c.py": ""}, sweep_interval_s=60, deaf=True)
     write_files(bench.root, {"a.py": "def f(): ...\n", "new/d.py": "import a\n"})
     shutil.rmtree(bench.root / "sub")
     bench.skip(59)
@@ -291,3 +291,46 @@ def test_nothing_makes_a_project_ready_whose_root_is_gone(bench: Bench) -> None:
     bench.settle()
     assert (bench.state, bench.progress.degraded, bench.progress.watch) == ("ready", (), "native")
     check_true(bench)
+
+
+# An index that can't be opened is set aside and built anew.
+
+
+def damage(path: Path, how: str) -> None:
+    data = bytearray(path.read_bytes())
+    if how == "empty":
+        data.clear()
+    elif how == "truncated":
+        del data[len(data) // 2 :]
+    elif how == "garbage":
+        data = bytearray(random.Random(1).randbytes(len(data)))
+    else:
+        offset = int(how)
+        data[offset : offset + 64] = bytes(byte ^ 0xFF for byte in data[offset : offset + 64])
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("how", ["empty", "truncated", "garbage", "0", "16", "100", "4096", "8192", "12288"])
+def test_a_damaged_index_is_set_aside_and_built_anew(bench: Bench, how: str) -> None:
+    bench.start({f"f{n}.py": f"import f{n + 1}\n\ndef f{n}(): ...\n" for n in range(60)})
+    generation = bench.indexer.generation
+    bench.close()
+    for suffix in ("-wal", "-shm"):
+        Path(f"{bench.folder / FILE_NAME}{suffix}").unlink(missing_ok=True)
+    damage(bench.folder / FILE_NAME, how)
+    bench.start()
+    assert bench.state == "ready"
+    check_true(bench)
+    aside = [name for name in os.listdir(bench.folder) if "damaged" in name]
+    if how != "empty":
+        assert aside, "it is kept"
+        assert min(aside, key=len) in bench.progress.degraded[0]
+        assert bench.indexer.generation > generation
+
+
+def test_an_index_that_is_no_file_is_set_aside(bench: Bench) -> None:
+    put(bench.root, {"a.py": ""})
+    (bench.folder / FILE_NAME).mkdir(parents=True)
+    bench.start()
+    assert set(bench.tree.files) == {"a.py"}
+    assert FILE_NAME in bench.progress.degraded[0]

@@ -9,7 +9,7 @@ import pytest
 from foveal.daemon.index import indexed_files as import_targets
 
 from tests.conftest import write_files
-from tests.indexer_cases import Bench, check_true, imports, put
+from tests.indexer_cases import Bench, check_true, imports
 
 
 def test_imports_follow_files_that_come_and_go(bench: Bench) -> None:
@@ -65,9 +65,7 @@ def test_imports_follow_a_tsconfig(bench: Bench) -> None:
 
 def test_many_names_at_once_lead_imports_as_few_do(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_targets, "RETRY_MAX", 3)
-    put(bench.root, {f"a{n}.py": f"import lib.b{n}\n" for n in range(3)})
-    bench.deaf = True
-    bench.start()
+    bench.start({f"a{n}.py": f"import lib.b{n}\n" for n in range(3)}, deaf=True)
     write_files(bench.root, {f"lib/b{n}.py": "" for n in range(5)})
     assert bench.sync().complete
     assert [imports(bench, f"a{n}.py") for n in range(3)] == [[(f"lib/b{n}.py", False)] for n in range(3)]

@@ -145,16 +145,14 @@ def test_sync_brings_in_all_that_is_on_the_disk(bench: Bench) -> None:
 
 def test_sync_says_when_it_could_not_read_all(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(indexing, "SYNC_FILES", 3)
-    bench.deaf = True
-    bench.start()
+    bench.start(deaf=True)
     write_files(bench.root, {f"f{n}.py": "" for n in range(5)})
     assert not bench.sync().complete
     assert bench.tree.pending == 2
 
 
 def test_sync_reads_earlier_events(bench: Bench) -> None:
-    bench.deaf = True
-    bench.start()
+    bench.start(deaf=True)
     files = {f"f{n}.py": f"def walrus_{n}(): ...\n" for n in range(100)}
     write_files(bench.root, files)
     bench.tell(WatchBatch(frozenset(str(bench.root / name) for name in files)))

@@ -38,9 +38,7 @@ def test_unchanged_progress_is_not_reported_again(bench: Bench) -> None:
 
 
 def test_left_out_files_are_counted_after_a_new_scan(bench: Bench) -> None:
-    put(bench.root, {".gitignore": "out/\n", "a.py": "", "out/b.py": ""})
-    bench.deaf = True
-    bench.start()
+    bench.start({".gitignore": "out/\n", "a.py": "", "out/b.py": ""}, deaf=True)
     assert dict(bench.progress.skipped) == {"ignored": 1}
     put(bench.root, {"node_modules/m.js": ""})
     assert bench.sync().complete

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 from foveal.daemon.index import tree_changes
 from foveal.daemon.index.messages import EDITS_MAX
 from foveal.daemon.index.store import Activity
+from foveal.daemon.index.tree_changes import PENDING_PATHS, ProjectWatch
 from foveal.daemon.project import scan
 from foveal.daemon.project.records import WatchBatch
 
@@ -21,7 +24,6 @@ from tests.indexer_cases import (
     Disk,
     activity,
     check_true,
-    put,
     symbols,
 )
 
@@ -126,9 +128,7 @@ def test_touched_paths_are_named_when_they_are_known(bench: Bench) -> None:
 
 
 def test_an_overflow_is_announced_and_swept(bench: Bench) -> None:
-    put(bench.root, {"a.py": "", "sub/b.py": ""})
-    bench.deaf = True
-    bench.start()
+    bench.start({"a.py": "", "sub/b.py": ""}, deaf=True)
     shutil.rmtree(bench.root / "sub")
     write_files(bench.root, {"sub/b.py": "def f(): ...\n", "new/c.py": ""})
     while f"{bench.root}/sub" not in bench.lost.get(timeout=GENEROUS_S).lost_folders:
@@ -147,8 +147,7 @@ def test_an_overflow_is_announced_and_swept(bench: Bench) -> None:
 def test_what_comes_into_a_new_folder_before_its_watch_is_found(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bench.deaf = True
-    bench.start()
+    bench.start(deaf=True)
     watch = bench.indexer._index.changes._watch
     add = watch.add
 
@@ -166,8 +165,7 @@ def test_what_comes_into_a_new_folder_before_its_watch_is_found(
 
 def test_a_batch_of_many_paths_is_a_resync(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree_changes, "TOUCHED_MAX", 5)
-    bench.deaf = True
-    bench.start()
+    bench.start(deaf=True)
     write_files(bench.root, {f"f{n}.py": "" for n in range(8)})
     bench.tell(WatchBatch(frozenset(f"{bench.root}/f{n}.py" for n in range(6))))
     bench.settle()
@@ -211,9 +209,7 @@ def test_a_large_tree_is_true_after_all_its_steps(bench: Bench) -> None:
 
 @pytest.mark.usefixtures("large")
 def test_an_overflow_of_a_large_tree_is_swept_in_steps(bench: Bench) -> None:
-    put(bench.root, {f"d{n % 7}/f{n}.py": "" for n in range(40)})
-    bench.deaf = True
-    bench.start()
+    bench.start({f"d{n % 7}/f{n}.py": "" for n in range(40)}, deaf=True)
     shutil.rmtree(bench.root / "d1")
     (bench.root / "d2/f2.py").write_text("def changed(): ...\n")
     bench.tell(WatchBatch(frozenset(), overflow=True))
@@ -224,3 +220,38 @@ def test_an_overflow_of_a_large_tree_is_swept_in_steps(bench: Bench) -> None:
     assert bench.state == "ready"
     assert symbols(bench, "d2/f2.py") == ["changed"]
     check_true(bench)
+
+
+# What a watcher sees reaches the indexer's thread in order, and nothing does after the end.
+
+
+@pytest.fixture
+def watch(tmp_path: Path) -> Iterator[ProjectWatch]:
+    with closing(ProjectWatch(str(tmp_path), lambda: None)) as one:
+        yield one
+
+
+def test_before_it_begins_there_is_no_watch(watch: ProjectWatch, tmp_path: Path) -> None:
+    watch.add([str(tmp_path)])
+    watch.replace([str(tmp_path)])
+    assert (watch.active, watch.mode, watch.native, watch.problem) == (False, "off", False, "")
+    assert watch.next_batch() is None
+
+
+def test_batches_that_wait_become_one(watch: ProjectWatch) -> None:
+    for number in (1, 2, 1):
+        watch._hear(WatchBatch(frozenset({f"/p/{number}"}), lost_folders=frozenset({f"/l/{number}"})))
+    paths, lost = frozenset({"/p/1", "/p/2"}), frozenset({"/l/1", "/l/2"})
+    assert watch.next_batch() == WatchBatch(paths, lost_folders=lost)
+    assert watch.next_batch() is None
+    watch._hear(WatchBatch(frozenset({"/p/1"})))
+    watch._hear(WatchBatch(frozenset(), overflow=True))
+    assert watch.next_batch() == WatchBatch(frozenset(), overflow=True)
+
+
+def test_changes_without_end_take_no_memory_without_end(watch: ProjectWatch) -> None:
+    for number in range(3 * PENDING_PATHS):
+        watch._hear(WatchBatch(frozenset({f"/p/{number}"})))
+    assert len(watch._paths) <= PENDING_PATHS
+    assert watch.next_batch() == WatchBatch(frozenset(), overflow=True)
+    assert watch.next_batch() is None

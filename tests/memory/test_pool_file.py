@@ -12,6 +12,7 @@ import pytest
 from foveal.daemon.core.errors import Busy, StateError
 from foveal.daemon.core.system import System
 from foveal.daemon.memory.pool_file import LOCK_TIMEOUT_S, PoolFile
+from foveal.daemon.memory.shared_pool import guard_of, shared_problem
 
 
 def path_in(folder: Path) -> Path:
@@ -208,3 +209,56 @@ def test_a_failed_rewriting_leaves_the_file_and_can_be_repeated(tmp_path: Path) 
     (tmp_path / "pool.jsonl.77.tmp").write_bytes(b"left by a process that was killed")
     with file.locked():
         assert os.listdir(tmp_path) == ["pool.jsonl"]
+
+
+# Which paths of a repository a pool may have, and that no symlink leads it elsewhere.
+
+
+@pytest.mark.parametrize(
+    ("path", "is_taken"),
+    [
+        ("decisions.jsonl", True),
+        (".foveal/experiences.jsonl", True),
+        ("docs/größe.jsonl", True),
+        ("/etc/decisions.jsonl", False),
+        ("../decisions.jsonl", False),
+        ("a/../../decisions.jsonl", False),
+        ("a//decisions.jsonl", False),
+        ("a\0.jsonl", False),
+        (".git/decisions.jsonl", False),
+        ("a/.GIT/decisions.jsonl", False),
+        ("src/main.py", False),
+        ("decisions.jsonl/", False),
+        ("a/.jsonl", False),
+    ],
+)
+def test_which_paths_are_taken(path: str, *, is_taken: bool) -> None:
+    assert (shared_problem(path, trusted=True) == "") is is_taken
+    assert "foveal trust" in shared_problem(path, trusted=False)
+
+
+def test_no_symlink_leads_out_of_the_project(tmp_path: Path) -> None:
+    root, outside = tmp_path / "root", tmp_path / "root-outside"
+    for folder in (root / "inside", root / ".git", outside):
+        folder.mkdir(parents=True)
+    (root / "out").symlink_to(outside)
+    (root / "in").symlink_to("inside")
+    (root / "hidden").symlink_to(".git")
+    (tmp_path / "link").symlink_to("root")
+
+    def check(path: str, problem: str = "", root: Path = root) -> None:
+        guard = guard_of(str(root), path)
+        if not problem:
+            guard()
+            return
+        with pytest.raises(StateError, match=problem):
+            guard()
+
+    check("x.jsonl")
+    check("inside/x.jsonl")
+    check("new/deep/x.jsonl")
+    check("in/x.jsonl")
+    check("x.jsonl", root=tmp_path / "link")
+    check("out/x.jsonl", "leads out of the project")
+    check("out/deep/x.jsonl", "leads out of the project")
+    check("hidden/x.jsonl", r"lies in \.git")
