@@ -97,6 +97,15 @@ class Bench:
         with self.reader() as reader:
             self.tree = Tree(str(self.root), self.indexer.generation, reader.load_files())
 
+    def start(
+        self, files: dict[str, str | bytes] | None = None, *, deaf: bool = False, **settings: Any
+    ) -> None:
+        """Write files, open the index, which may be deaf, and work until there is nothing to do."""
+        self.deaf = self.deaf or deaf
+        put(self.root, files or {})
+        self.open(**settings)
+        self.settle()
+
     def close(self) -> None:
         if self._indexer is not None:
             self._indexer.close()

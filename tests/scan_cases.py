@@ -42,6 +42,14 @@ def full(scanner: Scanner) -> Known:
     return {record.path: record for batch in scanner.full() for record in batch}
 
 
+def scanned(
+    root: Path, settings: ScanSettings | None = None, system: System | None = None
+) -> tuple[Scanner, Known]:
+    """Return a scanner that listed a folder, and what it found."""
+    scanner = scanner_of(root, settings, system)
+    return scanner, full(scanner)
+
+
 def listed(root: Path, settings: ScanSettings | None = None) -> set[str]:
     """Return the paths that a new scanner lists."""
     return set(full(scanner_of(root, settings)))

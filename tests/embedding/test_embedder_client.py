@@ -189,23 +189,6 @@ async def test_two_projects_and_a_killed_process(tmp_path: Path, monkeypatch: py
         assert all(data.get("pending", 0) == 0 for data in one.told), "nothing is embedded twice"
 
 
-async def test_an_idle_process_ends_and_comes_back(tmp_path: Path) -> None:
-    async with running(tmp_path, dataclasses.replace(CONFIG, idle_minutes=0.004)) as one:
-        one.put("/p", "a.py", "alpha")
-        one.keep("/p")
-        await one.embedded("/p", 1)
-        former = process(one)
-        await one.until(lambda: one.client.child.pid is None)
-        assert not former.is_running() or former.status() == psutil.STATUS_ZOMBIE
-        described = one.client.describe()
-        assert described is not None
-        assert (described["loaded"], one.client.problem("/p")) == (False, "")
-        assert await one.search("/p") == 1
-        one.put("/p", "b.py", "beta")
-        one.client.note_change("/p")
-        await one.embedded("/p", 2)
-
-
 @pytest.mark.parametrize("obstacle", ["model", "folder"])
 async def test_an_unavailable_model_is_reported_and_stops_nothing_else(tmp_path: Path, obstacle: str) -> None:
     config = dataclasses.replace(CONFIG, model="no/such-model") if obstacle == "model" else CONFIG

@@ -29,7 +29,6 @@ from foveal.daemon.embedding.messages import (
     EmbedderEvent,
     KeepVectors,
     ModelLoaded,
-    ModelProgress,
     PreferFiles,
     ScoreTexts,
     SearchVectors,
@@ -43,9 +42,10 @@ from foveal.daemon.embedding.text_scores import TextScorer
 from foveal.daemon.embedding.vector_search import VectorSearch
 from foveal.daemon.embedding.vector_updater import NICENESS
 from foveal.daemon.embedding.worker import Embedder
+from foveal.daemon.index.chunks import Chunk
 from foveal.daemon.index.store import Store
 
-from tests.model_cases import SECOND_MODEL, hanging_hub, slow_download
+from tests.model_cases import slow_download
 from tests.search_cases import chunk, put, remove
 
 GENEROUS_S = 60.0
@@ -118,6 +118,12 @@ class Running:
         self.configure()
         self.ask(KeepVectors("/p", str(self.index)))
 
+    def start(self, *chunks: Chunk) -> None:
+        """Put chunks into the index, keep the project, and wait until they are embedded."""
+        put(self.store, "a.py", chunks)
+        self.keep()
+        self.wait_embedded(len(chunks))
+
     def stop(self) -> None:
         if self.threads[0].is_alive():
             self.submit(Stop())
@@ -146,9 +152,7 @@ def running(tmp_path: Path) -> Iterator[Running]:
 
 
 def test_questions_find_texts_by_meaning(running: Running) -> None:
-    put(running.store, "a.py", [LOGIN, PARSE, PRICE])
-    running.keep()
-    running.wait_embedded(3)
+    running.start(LOGIN, PARSE, PRICE)
     for question, expected in (
         ("how does a user sign in", LOGIN),
         ("read a calendar day from a string", PARSE),
@@ -172,9 +176,7 @@ def test_a_search_does_not_wait_for_texts(running: Running, monkeypatch: pytest.
         return TextScores((), ())
 
     monkeypatch.setattr(TextScorer, "answer", held)
-    put(running.store, "a.py", [LOGIN])
-    running.keep()
-    running.wait_embedded(1)
+    running.start(LOGIN)
     number = running.submit(ScoreTexts((), ("a",), GENEROUS_S))
     assert begun.wait(GENEROUS_S)
     assert len(running.search("sign in").hits) == 1
@@ -183,9 +185,7 @@ def test_a_search_does_not_wait_for_texts(running: Running, monkeypatch: pytest.
 
 
 def test_changes_and_preferences(running: Running) -> None:
-    put(running.store, "a.py", [LOGIN])
-    running.keep()
-    running.wait_embedded(1)
+    running.start(LOGIN)
     put(running.store, "b.py", [PRICE])
     remove(running.store, "a.py")
     running.ask(ChunksChanged("/p"))
@@ -211,14 +211,7 @@ def test_a_project_that_is_not_kept_says_so(running: Running) -> None:
         running.search("sign in")
 
 
-def test_a_project_whose_index_is_missing_says_so(running: Running) -> None:
-    running.configure()
-    running.ask(KeepVectors("/p", str(running.index / "nowhere")))
-    with pytest.raises(RuntimeError, match="can't be kept for now"):
-        running.search("sign in")
-
-
-def test_nothing_waits_for_a_model_that_is_made_ready(tmp_path: Path) -> None:
+def test_work_resumes_when_the_model_is_loaded(tmp_path: Path) -> None:
     running = Running(tmp_path)
     put(running.store, "a.py", [LOGIN])
     with slow_download():
@@ -226,19 +219,8 @@ def test_nothing_waits_for_a_model_that_is_made_ready(tmp_path: Path) -> None:
         with pytest.raises(RuntimeError, match=r"is being made ready \(fetching\)"):
             running.search("sign in")
         running.ask(ChunksChanged("/p"))
-        running.ask(SetPaused(True))
-        running.stop()
-        assert running.failure is None
-        assert not [one for one in running.messages if isinstance(one, ModelLoaded)]
-
-
-def test_work_resumes_when_the_model_is_loaded(tmp_path: Path) -> None:
-    running = Running(tmp_path)
-    put(running.store, "a.py", [LOGIN])
-    with slow_download():
-        running.keep()
-        with pytest.raises(RuntimeError, match="is being made ready"):
-            running.search("sign in")
+        for paused in (True, False):
+            running.ask(SetPaused(paused))
     running.wait_embedded(1)
     assert len(running.search("sign in").hits) == 1
     running.stop()
@@ -246,9 +228,7 @@ def test_work_resumes_when_the_model_is_loaded(tmp_path: Path) -> None:
 
 
 def test_an_error_of_a_question_is_its_answer(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    put(running.store, "a.py", [LOGIN])
-    running.keep()
-    running.wait_embedded(1)
+    running.start(LOGIN)
     with monkeypatch.context() as patched:
         patched.setattr("foveal.daemon.embedding.project_vectors.ProjectVectors.search", _damaged)
         with pytest.raises(RuntimeError, match="malformed"):
@@ -309,15 +289,12 @@ def test_background_work_stands_back_while_a_question_is_open(
 
 
 @contextmanager
-def process(base: Path, hub: str = "") -> Iterator[tuple[subprocess.Popen[bytes], socket.socket]]:
-    """Start the process as the daemon does, with the address of a hub of models."""
+def process() -> Iterator[tuple[subprocess.Popen[bytes], socket.socket]]:
+    """Start the process as the daemon does."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         argv = [sys.executable, "-m", "foveal.daemon.embedding.worker", str(theirs.fileno())]
-        environ = {**os.environ, "HF_ENDPOINT": hub}
-        with subprocess.Popen(
-            argv, env=environ, pass_fds=[theirs.fileno()], stderr=subprocess.PIPE
-        ) as started:
+        with subprocess.Popen(argv, pass_fds=[theirs.fileno()], stderr=subprocess.PIPE) as started:
             theirs.close()
             ours.settimeout(GENEROUS_S)
             try:
@@ -340,26 +317,12 @@ def receive(pipe: socket.socket) -> Message:
     return message
 
 
-def begin(base: Path, pipe: socket.socket, model: str = "") -> None:
-    for number, command in enumerate(
-        (Configure(str(base / "embeddings"), model, 2, 10**9), KeepVectors("/p", str(base / "index"))), 1
-    ):
-        pipe.sendall(encode(Envelope(number, command)))
-
-
-def until_pending(pipe: socket.socket, pending: Callable[[int], bool]) -> VectorProgress:
-    while True:
-        message = receive(pipe)
-        if isinstance(message, VectorProgress) and message.chunks and pending(message.pending):
-            return message
-
-
-def test_embedder_ends_on_request_and_with_the_daemon(tmp_path: Path) -> None:
-    with process(tmp_path) as (started, pipe):
+def test_embedder_ends_on_request_and_with_the_daemon() -> None:
+    with process() as (started, pipe):
         pipe.sendall(encode(Envelope(1, Stop())))
         assert receive(pipe) == Reply(1, None)
         assert started.wait(GENEROUS_S) == 0
-    with process(tmp_path) as (started, pipe):
+    with process() as (started, pipe):
         for number in (1, 2):
             pipe.sendall(encode(Envelope(number, DropVectors("/p"))))
             assert isinstance(receive(pipe), Reply)
@@ -369,7 +332,7 @@ def test_embedder_ends_on_request_and_with_the_daemon(tmp_path: Path) -> None:
 
 
 def test_an_unexpected_error_is_logged_and_ends_the_embedder(tmp_path: Path) -> None:
-    with process(tmp_path) as (started, pipe):
+    with process() as (started, pipe):
         pipe.sendall(encode(Envelope(1, Configure(str(tmp_path / "embeddings"), "", 2, 10**9))))
         pipe.sendall(encode(Envelope(2, KeepVectors("/p", None))))  # type: ignore[arg-type] # that is the error
         assert started.wait(GENEROUS_S) == 1
@@ -377,25 +340,15 @@ def test_an_unexpected_error_is_logged_and_ends_the_embedder(tmp_path: Path) -> 
         assert b"TypeError" in started.stderr.read()
 
 
-def test_it_ends_while_a_model_is_fetched(tmp_path: Path) -> None:
-    store = Store(str(tmp_path / "index"), System())
-    put(store, "a.py", [LOGIN])
-    with hanging_hub() as hub, process(tmp_path, hub) as (started, pipe):
-        begin(tmp_path, pipe, SECOND_MODEL)
-        while not isinstance(message := receive(pipe), ModelProgress) or message.phase != "fetching":
-            pass
-        pipe.sendall(encode(Envelope(3, Stop())))
-        assert started.wait(GENEROUS_S) == 0
-    store.close()
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the priority is the process's")
 def test_background_threads_give_way_and_those_of_questions_do_not(tmp_path: Path) -> None:
     store = Store(str(tmp_path / "index"), System())
     put(store, "a.py", [LOGIN])
-    with process(tmp_path) as (started, pipe):
-        begin(tmp_path, pipe)
-        until_pending(pipe, lambda pending: not pending)
+    with process() as (started, pipe):
+        pipe.sendall(encode(Envelope(1, Configure(str(tmp_path / "embeddings"), "", 2, 10**9))))
+        pipe.sendall(encode(Envelope(2, KeepVectors("/p", str(tmp_path / "index")))))
+        while not isinstance(told := receive(pipe), VectorProgress) or not told.chunks or told.pending:
+            pass
         usual = os.getpriority(os.PRIO_PROCESS, 0)
         priorities = [
             os.getpriority(os.PRIO_PROCESS, thread.id) for thread in psutil.Process(started.pid).threads()

@@ -210,10 +210,3 @@ def test_a_damaged_file_is_set_aside_when_it_is_checked(tmp_path: Path) -> None:
     assert store.replaced
     assert store.ids("m", digests(1)) == {}
     store.close()
-
-
-def test_a_vector_of_another_size_than_recorded_is_damage(store: EmbeddingStore) -> None:
-    ids = put_many(store, 2)
-    store._db.execute("UPDATE embeddings SET vector = x'00' WHERE id = ?", (ids[0],))
-    with pytest.raises(DatabaseError, match="size"):
-        store.vectors("m", ids)

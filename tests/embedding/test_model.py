@@ -5,13 +5,22 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from foveal.daemon.core.system import System
-from foveal.daemon.embedding.messages import DEFAULT_MODEL, ModelUnavailable
+from foveal.daemon.embedding import lazy_model
+from foveal.daemon.embedding.lazy_model import RETRY_S, LazyModel
+from foveal.daemon.embedding.messages import (
+    DEFAULT_MODEL,
+    ModelLoaded,
+    ModelNotReady,
+    ModelProgress,
+    ModelUnavailable,
+)
 from foveal.daemon.embedding.model import (
     QUERY_WINDOWS_MAX,
     EmbeddingModel,
@@ -20,6 +29,7 @@ from foveal.daemon.embedding.model import (
 )
 
 from tests.model_cases import add_second_model
+from tests.search_cases import Clock
 
 LOGIN = "auth/session.py :: Session.login\ndef login(self, user, password):\n    return self.open(user)\n"
 MATRIX = (
@@ -67,17 +77,14 @@ STRANGE = [
 ]
 
 
-def test_any_text_has_a_vector(model: EmbeddingModel) -> None:
+def test_any_text_has_a_vector_and_any_query_some(model: EmbeddingModel) -> None:
     vectors = model.embed(STRANGE)
     assert vectors.shape == (len(STRANGE), 384)
     assert vectors.dtype == np.float32
-    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
-
-
-@pytest.mark.parametrize("text", STRANGE)
-def test_any_query_has_vectors(model: EmbeddingModel, text: str) -> None:
-    vectors = model.embed_query(text)
-    assert 1 <= len(vectors) <= QUERY_WINDOWS_MAX
+    for text in STRANGE:
+        queries = model.embed_query(text)
+        assert 1 <= len(queries) <= QUERY_WINDOWS_MAX
+        vectors = np.concatenate([vectors, queries])
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
 
 
@@ -180,3 +187,62 @@ except ModelUnavailable as error:
     assert "the embedding model BAAI/bge-small-en-v1.5 can't be fetched or loaded (" in result.stdout
     assert "or use the default model, all-MiniLM-L6-v2, which needs no connection" in result.stdout
     assert "local_files_only=True" in result.stderr, "fastembed's log says why"
+
+
+# A model is loaded when it is first needed, once, on a thread that nobody has to wait for, and tried again.
+
+
+GENEROUS_S = 60.0
+
+
+def test_closing_ends_all_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def load(*_: object) -> EmbeddingModel:
+        begun.set()
+        go_on.wait(GENEROUS_S)
+        raise ModelUnavailable("too late")
+
+    monkeypatch.setattr(lazy_model, "load_model", load)
+    model = LazyModel(DEFAULT_MODEL, "", Clock(), lambda event: None, lambda: None)
+    errors: list[BaseException] = []
+
+    def ask() -> None:
+        try:
+            model.get(10 * GENEROUS_S)
+        except ModelNotReady as error:
+            errors.append(error)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    assert begun.wait(GENEROUS_S)
+    model.close()
+    asking.join(GENEROUS_S)
+    assert len(errors) == 1
+    go_on.set()
+    assert model.settle(GENEROUS_S)
+    assert model.get_nowait() is None
+
+
+def test_an_unavailable_model_is_not_retried_at_once() -> None:
+    heard: list[ModelLoaded | ModelProgress] = []
+    clock = Clock()
+    model = LazyModel("no/such-model", "", clock, heard.append, lambda: None)
+    errors = []
+    for _ in range(3):
+        with pytest.raises(ModelUnavailable, match="no/such-model") as raised:
+            model.get(GENEROUS_S)
+        errors.append(raised.value)
+        assert model.problem == str(raised.value)
+        patience = model.patience()
+        assert patience is not None
+        assert 0 < patience <= RETRY_S
+    assert len(set(map(id, errors))) == 3, "an error that is raised again would gather tracebacks"
+    assert heard.count(ModelProgress("failed", 1.0)) == 1, "and it was tried once"
+    clock.skipped_s += RETRY_S
+    assert model.patience() is None
+    with pytest.raises(ModelUnavailable):
+        model.get(GENEROUS_S)
+    assert model.settle(GENEROUS_S)
+    assert model.patience() is not None
+    assert not any(isinstance(event, ModelLoaded) for event in heard)

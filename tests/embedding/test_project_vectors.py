@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
+from foveal.daemon.embedding import embed_queue
 from foveal.daemon.embedding import project_vectors as vectors_file
+from foveal.daemon.embedding.embed_queue import EmbedQueue
 from foveal.daemon.embedding.embeddings import EmbeddingStore
 from foveal.daemon.embedding.project_vectors import ProjectVectors
 from foveal.daemon.embedding.unit_vectors import Floats
@@ -60,7 +62,10 @@ class Bench:
         self.embedded.extend(one.digest for one in batch)
         self.vectors.keep(self.embedded[-len(batch) :], np.stack([vector(one.digest) for one in batch]))
 
-    def ready(self) -> None:
+    def ready(self, **chunks: Sequence[Chunk]) -> None:
+        """Put chunks into files of these names, if any, and embed what waits."""
+        for name, several in chunks.items():
+            put(self.store, f"{name}.py", several)
         self.vectors.refresh()
         self.embed()
 
@@ -105,8 +110,7 @@ def test_all_contents_get_a_vector_once(bench: Bench) -> None:
 )
 def test_a_content_that_is_known_is_never_embedded_again(bench: Bench, how: str) -> None:
     mine = chunks("a", 6)
-    put(bench.store, "a.py", mine)
-    bench.ready()
+    bench.ready(a=mine)
     bench.embedded.clear()
     match how:
         case "copied":
@@ -135,25 +139,20 @@ def test_removed_chunks_are_not_found(bench: Bench, monkeypatch: pytest.MonkeyPa
     if not small:
         monkeypatch.setattr(vectors_file, "SMALL_CHUNKS", 0)
     a, b = chunks("a", 4), chunks("b", 400)
-    put(bench.store, "a.py", a)
-    put(bench.store, "b.py", b)
-    bench.ready()
+    bench.ready(a=a, b=b)
     remove(bench.store, "a.py")
     bench.vectors.refresh()
     assert bench.state() == ((400, 0) if small else (404, 0)), "of many, a few may stay for a while"
     assert not {one.digest for one in a} & set(bench.nearest(a[0], 404))
     remove(bench.store, "b.py")
-    put(bench.store, "c.py", a[:1])
-    bench.ready()
+    bench.ready(c=a[:1])
     assert bench.state() == (1, 0)
     assert bench.nearest(a[3], 10) == [a[0].digest]
 
 
 def test_many_removed_chunks_hide_no_hit(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     a, b = chunks("a", 200), chunks("b", 10)
-    put(bench.store, "a.py", a)
-    put(bench.store, "b.py", b)
-    bench.ready()
+    bench.ready(a=a, b=b)
     remove(bench.store, "a.py")  # and the vectors aren't told yet
     assert set(bench.nearest(a[0], 10)) == {one.digest for one in b}
 
@@ -222,9 +221,7 @@ def test_missing_chunks_of_a_question_come_in_its_order(bench: Bench) -> None:
 def test_filters(bench: Bench) -> None:
     a = chunks("a", 5)
     b = [chunk("class B", "B", kind="class"), *chunks("b", 4)]
-    put(bench.store, "a.py", a)
-    put(bench.store, "b.py", b)
-    bench.ready()
+    bench.ready(a=a, b=b)
     assert set(bench.nearest(a[0], 99, files=[2])) == {one.digest for one in b}
     assert bench.nearest(a[0], 99, files=[]) == []
     assert bench.nearest(a[0], 99, files=[777]) == []
@@ -255,8 +252,7 @@ def test_pages_make_no_difference(bench: Bench, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_damaged_embeddings_are_an_error(bench: Bench) -> None:
-    put(bench.store, "a.py", chunks("a", 3))
-    bench.ready()
+    bench.ready(a=chunks("a", 3))
     with closing(sqlite3.connect(bench.folder / "embeddings.sqlite")) as database, database:
         database.execute("UPDATE embeddings SET vector = x'00'")
     bench.vectors = bench.opened()
@@ -275,3 +271,52 @@ def test_what_changed_lately_comes_before_what_waits(bench: Bench, monkeypatch: 
     bench.vectors.refresh()
     bench.embed()
     assert bench.embedded == [one.digest for one in (new, old, *checkout)]
+
+
+# Contents wait in the order of their turn: preferred ones, then as they came, then tests and documents.
+
+
+def filled() -> EmbedQueue:
+    """Give `a`, `b` and `c`, and between them `x` and `y` that come later."""
+    queue = EmbedQueue()
+    for place, name in enumerate("axbyc", 1):
+        queue.put(name.encode(), place, later=name in "xy")
+    return queue
+
+
+def order(queue: EmbedQueue) -> str:
+    return b"".join(queue.first(100)).decode()
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda queue: None, "abcxy"),
+        (lambda queue: queue.prefer([b"y", b"b"]), "ybacx"),
+        (lambda queue: (queue.prefer([b"c"]), queue.prefer([b"b"])), "bcaxy"),
+        (lambda queue: (queue.prefer([b"c", b"b"]), queue.prefer([b"b"])), "bcaxy"),
+        (lambda queue: queue.prefer([b"unknown"]), "abcxy"),
+        (lambda queue: (queue.prefer([b"y"]), queue.forget([b"y", b"a", b"unknown"])), "bcx"),
+        (lambda queue: queue.retain({b"x", b"c", b"unknown"}), "cx"),
+        (lambda queue: queue.retain({}), ""),
+        (lambda queue: queue.put(b"a", 9), "abcxy"),
+        (lambda queue: queue.put(b"a", 9, later=True), "abcxy"),
+        (lambda queue: queue.put(b"x", 9), "abcxy"),
+        (lambda queue: (queue.forget([b"a"]), queue.put(b"a", 9)), "bcaxy"),
+    ],
+)
+def test_the_order(change: Callable[[EmbedQueue], object], expected: str) -> None:
+    queue = filled()
+    change(queue)
+    assert order(queue) == expected
+    assert len(queue) == len(expected)
+    assert [name in queue for name in (b"a", b"x")] == ["a" in expected, "x" in expected]
+
+
+def test_preferences_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embed_queue, "PREFERRED_MAX", 2)
+    queue = filled()
+    queue.prefer([b"x", b"y", b"c"])
+    assert order(queue) == "xyabc"
+    queue.prefer([b"c"])
+    assert order(queue) == "cxaby"

@@ -113,11 +113,13 @@ def test_what_one_machine_embedded_another_finds(tmp_path: Path) -> None:
         assert progress.received_bytes == 1_000 * (2 + 16 + 8 + 2 + 2 * DIM)
 
 
-def test_keys_expire_and_a_use_renews_them(tmp_path: Path) -> None:
+def test_keys_tell_nothing_and_expire_and_a_use_renews_them(tmp_path: Path) -> None:
     own = vectors(1)
     with redis_server(tmp_path) as server, machine(server.url, own) as one:
         assert one.push() == Pushed(1, 1, 0)
         [key] = server.cli("keys", "*").split()
+        assert next(iter(own)).hex() not in key, "the content's digest is not the key"
+        assert int(server.cli("strlen", key)) == 2 + 16 + 8 + 2 + 2 * DIM, "digests and vectors alone"
         assert 0 < int(server.cli("ttl", key)) <= 7 * 86_400
         server.cli("expire", key, "60")
         one.look_up(list(own))
@@ -125,15 +127,6 @@ def test_keys_expire_and_a_use_renews_them(tmp_path: Path) -> None:
         server.cli("expire", key, "60")
         assert one.push() == Pushed(1, 0, 1)
         assert int(server.cli("ttl", key)) > 60
-
-
-def test_nothing_but_digests_and_vectors_is_stored(tmp_path: Path) -> None:
-    own = vectors(1)
-    with redis_server(tmp_path) as server, machine(server.url, own) as one:
-        one.push()
-        [key] = server.cli("keys", "*").split()
-        assert next(iter(own)).hex() not in key, "the content's digest is not the key"
-        assert int(server.cli("strlen", key)) == 2 + 16 + 8 + 2 + 2 * DIM
 
 
 @pytest.mark.parametrize("other", [{"secret": "another"}, {"secret": ""}, {"model": "model@2/128/2"}])

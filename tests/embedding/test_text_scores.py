@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding.lazy_model import LazyModel
-from foveal.daemon.embedding.messages import DEFAULT_MODEL, ModelUnavailable, ScoreTexts, TextScores
+from foveal.daemon.embedding.messages import DEFAULT_MODEL, ScoreTexts, TextScores
 from foveal.daemon.embedding.model import Vectors
 from foveal.daemon.embedding.text_scores import STORE_FILE, TextScorer
 
@@ -59,15 +58,6 @@ def ask(
     scorer: TextScorer, queries: Sequence[str], documents: Sequence[str] = TEXTS, within_s: float = GENEROUS_S
 ) -> TextScores:
     return scorer.answer(ScoreTexts(tuple(queries), tuple(documents), within_s))
-
-
-def test_each_query_is_compared_with_each_document(embedded: Embedded, tmp_path: Path) -> None:
-    scores = ask(
-        embedded.scorer(tmp_path), ["make a picture of the web page", "what do I write when I commit?"]
-    )
-    assert scores.pending == ()
-    assert [int(np.argmax(row)) for row in scores.rows] == [0, 1]
-    assert all(-1 <= score <= 1 and len(row) == 3 for row in scores.rows for score in row)
 
 
 def test_nothing_is_embedded_twice_not_even_by_another_process(embedded: Embedded, tmp_path: Path) -> None:
@@ -133,11 +123,3 @@ def test_without_a_place_on_the_disk_it_answers_all_the_same(embedded: Embedded,
     assert ask(scorer, ["commit"]).pending == ()
     assert ask(scorer, ["commit"]).pending == ()
     assert len(embedded.texts) == 3
-
-
-def test_without_a_model_it_says_why(tmp_path: Path) -> None:
-    model = LazyModel("no/such-model", str(tmp_path), System(), lambda event: None, lambda: None)
-    scorer = TextScorer(str(tmp_path), model, System())
-    with pytest.raises(ModelUnavailable, match="no/such-model"):
-        ask(scorer, ["a"])
-    scorer.close()

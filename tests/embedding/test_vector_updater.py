@@ -14,22 +14,32 @@ from foveal.daemon.core.errors import FovealError
 from foveal.daemon.core.storage import DatabaseError, OperationalError
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding.embeddings import EmbeddingStore
-from foveal.daemon.embedding.lazy_model import RETRY_S as MODEL_RETRY_S
-from foveal.daemon.embedding.messages import DEFAULT_MODEL, ForgetVectors, Forgotten, Pushed, SharedStore
+from foveal.daemon.embedding.messages import (
+    DEFAULT_MODEL,
+    ForgetVectors,
+    Forgotten,
+    Pushed,
+    SearchVectors,
+    SharedStore,
+    VectorHits,
+)
 from foveal.daemon.embedding.model import model_key
 from foveal.daemon.embedding.redis_source import RedisSource
 from foveal.daemon.embedding.shared_source import VectorCodec
 from foveal.daemon.embedding.sharing import SharedEmbeddings, Vectors
+from foveal.daemon.embedding.vector_search import VectorSearch
 from foveal.daemon.embedding.vector_updater import (
     BATCH,
+    MODELS_FOLDER,
     RETRY_S,
     STORE_FILE,
     OpenShared,
 )
 from foveal.daemon.index.records import FILE_NAME
 
+from tests.model_cases import SECOND_MODEL, add_second_model
 from tests.redis_cases import redis_server
-from tests.search_cases import put, remove
+from tests.search_cases import chunk, put
 from tests.updater_cases import GENEROUS_S, Bench, some
 
 
@@ -52,19 +62,6 @@ def test_kept_projects_are_embedded_and_reported(bench: Bench) -> None:
     assert bench.progress["p"].per_second == 0.0
     assert bench.texts == BATCH + 3
     assert bench.updater.patience() is None
-
-
-def test_changes_are_followed(bench: Bench) -> None:
-    bench.keep("p", *some("f", 3))
-    bench.run()
-    put(bench.index("p"), "b.py", some("g", 2))
-    bench.updater.note_change("p")
-    assert bench.counts("p") == (5, 2, "")
-    bench.run()
-    remove(bench.index("p"), "a.py")
-    bench.updater.note_change("p")
-    assert bench.counts("p") == (2, 0, "")
-    bench.updater.note_change("unknown")
 
 
 def test_the_smallest_project_comes_first(bench: Bench) -> None:
@@ -186,23 +183,6 @@ def test_an_index_that_is_damaged_concerns_only_its_project(bench: Bench) -> Non
     assert (bench.counts("p"), bench.texts) == ((3, 0, ""), 6)
 
 
-def test_without_a_model_all_waits_until_there_is_one(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, "no/such-model")
-    try:
-        bench.keep("p", *some("f", 3))
-        for _ in range(2):
-            bench.run()
-            bench.updater.report_all()
-            assert "no/such-model" in bench.counts("p")[2]
-            patience = bench.updater.patience()
-            assert patience is not None
-            assert 0 < patience <= MODEL_RETRY_S
-            bench.clock.skipped_s += MODEL_RETRY_S
-            assert bench.updater.patience() is None
-    finally:
-        bench.close()
-
-
 def test_a_store_that_grows_too_large_forgets_unused_embeddings(tmp_path: Path) -> None:
     bench = Bench(tmp_path, max_bytes=100_000)
     try:
@@ -267,4 +247,57 @@ def test_a_shared_store_that_is_gone_holds_nothing_up(tmp_path: Path) -> None:
     assert (bench.counts("p"), bench.texts) == ((5, 0, ""), 5)
     with pytest.raises(FovealError, match="not loaded yet"):
         bench.updater.push("unknown", lambda pushed: None)
+    bench.close()
+
+
+# Questions find chunks by the model that is configured, after a change of the model by the new one alone.
+
+
+LOGIN = chunk("def login(user, password):\n    return open_session(user)", "login")
+PARSE = chunk("def parse_date(text):\n    return datetime.strptime(text, '%Y-%m-%d')", "parse_date")
+PRICE = chunk("def total_price(cart):\n    return sum(item.price for item in cart)", "total_price")
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    add_second_model(tmp_path / "embeddings" / MODELS_FOLDER)
+    return tmp_path
+
+
+def ask(bench: Bench, **more: float | tuple[int, ...]) -> VectorHits:
+    search = VectorSearch(bench.updater, bench.clock, lambda work: work())
+    command = SearchVectors("p", ("how does a user sign in",), 10, wait_s=GENEROUS_S, **more)  # type: ignore[arg-type] # not the strings
+    return search.answer(command)
+
+
+def test_a_changed_model_embeds_anew(base: Path) -> None:
+    found: dict[str, tuple[tuple[bytes, float], ...]] = {}
+    texts: list[int] = []
+    for model in ("", SECOND_MODEL, ""):
+        bench = Bench(base, model)
+        bench.model.get(GENEROUS_S)
+        bench.keep("p", LOGIN, PARSE, PRICE)
+        assert len(ask(bench).hits) == (3 if model in found else 0)
+        bench.run()
+        assert bench.counts("p") == (3, 0, "")
+        hits = ask(bench).hits
+        assert hits[0][0] == LOGIN.digest
+        assert hits == found.setdefault(model, hits)
+        texts.append(bench.texts)
+        bench.close()
+    assert texts == [3, 3, 0], "embeddings are kept: nothing is embedded to go back"
+
+
+def test_chunks_of_a_question_are_embedded_for_it(base: Path) -> None:
+    bench = Bench(base, SECOND_MODEL)
+    bench.updater.pause(paused=True)
+    bench.keep("p", LOGIN, PARSE, PRICE)
+    bench.model.get(GENEROUS_S)
+    bench.updater.note_change("p")
+    ids = tuple(each.id for each in bench.index("p").chunks.of_file(1))
+    found = ask(bench, first=(ids[1], 999), first_s=GENEROUS_S)
+    assert ([digest for digest, _ in found.hits], found.pending) == ([PARSE.digest], 2)
+    assert bench.counts("p") == (3, 2, "")
+    assert ask(bench).hits == found.hits, "the same, embedded for a question or read"
+    assert len(ask(bench, first=ids, first_s=GENEROUS_S).hits) == 3
     bench.close()

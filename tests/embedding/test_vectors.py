@@ -1,7 +1,6 @@
 """A project's vectors are found by cosine, filtered and pooled, whatever was added, removed, saved or lost.
 
-The oracle compares every vector in numpy. Graphs are used and saved at fewer vectors than in the product.
-"""
+The oracle compares every vector in numpy. Graphs are used and saved at fewer vectors than in the product."""
 
 from __future__ import annotations
 
@@ -13,6 +12,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,6 +24,7 @@ from foveal.daemon.embedding.vector_file import UnusableVectors, check_vector_fi
 from foveal.daemon.embedding.vectors import VectorIndex, cosines
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 from numpy.typing import ArrayLike
 
 from tests.properties import examples
@@ -164,12 +165,6 @@ def test_an_id_that_is_here_keeps_its_vector_and_the_first_of_two_counts(tmp_pat
     index.add([5], np.eye(DIM)[2:3])
     assert index.search(np.eye(DIM)[0], 1).scores.tolist() == [1.0]
     assert len(index) == 1
-
-
-@pytest.mark.parametrize("query", [np.zeros(DIM), np.ones(DIM + 1), np.full(DIM, np.nan)])
-def test_questions_without_sense_are_refused(tmp_path: Path, query: Floats) -> None:
-    with pytest.raises(ValueError):
-        make(tmp_path).search(query, 1)
 
 
 @pytest.mark.parametrize("matrix", [np.ones((2, DIM)), np.zeros((1, DIM)), np.ones((1, DIM + 1))])
@@ -352,3 +347,31 @@ def test_searches_go_on_while_vectors_come_and_are_saved(tmp_path: Path) -> None
         assert all(count > 0 for count in pool.map(search, [0, 1, 2]))
         changes.result()
     assert len(index) == 570
+
+
+# Vectors get length one and keep their stored form; ids above 2^53 stay exact.
+
+
+@pytest.mark.parametrize("vector", [[3.0, 4.0], [[3.0, 4.0]], [3e30, 4e30], [3e-30, 4e-30]])
+def test_a_vector_gets_length_one_whatever_its_size(vector: list[float]) -> None:
+    assert unit_halves(vector, 2) == pytest.approx(np.array([[0.6, 0.8]]), abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    "vector",
+    [[0, 0], [np.nan, 1], [np.inf, 1], [1, 2, 3], [], 1.0, [[[1, 2]]], [[1, 0], [0, 0]]],
+)
+def test_vectors_without_direction_or_of_another_size_are_refused(vector: Any) -> None:
+    with pytest.raises(ValueError):
+        unit_halves(vector, 2)
+
+
+@given(
+    hnp.arrays(np.float32, (3, 6), elements=st.floats(-1e3, 1e3, width=32)).filter(
+        lambda a: (abs(a).max(1) > 1e-3).all()
+    )
+)
+def test_a_stored_vector_that_comes_back_stays_as_it_is(matrix: np.ndarray) -> None:
+    stored = unit_halves(matrix, 6)
+    assert unit_halves(stored, 6).tolist() == stored.tolist()
+    assert unit_halves(stored.astype(np.float32), 6).tolist() == stored.tolist()

@@ -5,7 +5,19 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from foveal.daemon.index.chunks import LINE_PIECES, MAX_NAMES, Chunk, chunk_source
+from foveal.daemon.index.chunks import (
+    HEADER_NAMES,
+    HEADER_PATH,
+    LINE_PIECES,
+    MAX_NAMES,
+    MAX_TITLE,
+    Chunk,
+    chunk_source,
+    embedded_text,
+    find_sections,
+    header,
+    is_worth_embedding,
+)
 from foveal.daemon.index.divider import ALONE_CHARACTERS, MAX_CHARACTERS, MERGE_CHARACTERS
 from foveal.daemon.languages.shared.language import language_of
 from foveal.daemon.languages.shared.parse import parse_source
@@ -265,3 +277,117 @@ def test_hostile_files_give_bounded_chunks(case: str, path: str) -> None:
     chunks = chunks_of(HOSTILE[case], path)
     assert all(0 < len(each.text) <= MAX_CHARACTERS for each in chunks)
     assert len(chunks) <= len(HOSTILE[case]) / 30 + 10
+
+
+# Documents without a grammar have sections by their underlined or marked headings.
+
+
+def check_sections(source: str, language: str, expected: list[str]) -> None:
+    """Check the sections, written `name first-last`."""
+    found = [
+        f"{each.name} {each.start_line}-{each.end_line}"
+        for each in find_sections(source.split("\n"), language)
+    ]
+    assert found == expected
+
+
+def test_labels_belong_to_the_heading_below_and_markup_is_no_part_of_a_title() -> None:
+    title = "Use :setting:`KEY` and ``code``"
+    source = f"One\n===\n\ntext\n\n.. _a:\n.. _b:\n\n{title}\n{'=' * len(title)}\n"
+    check_sections(source, "restructuredtext", ["One 1-5", "Use KEY and code 6-11"])
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "a paragraph\nwhose last line\n===============\n",
+        "title\n==\n",
+        "=====\n=====\n",
+        "  indented\n==========\n",
+        "====  ====\na     b\n====  ====\n",
+        f"{'a' * (MAX_TITLE + 1)}\n{'=' * (MAX_TITLE + 1)}\n",
+        "",
+    ],
+    ids=["paragraph", "short", "ornament", "indented", "table", "long", "empty"],
+)
+def test_lines_that_are_no_headings(source: str) -> None:
+    check_sections(source, "text", [])
+
+
+def test_asciidoc() -> None:
+    check_sections("= Book\n\ntext\n\n== Part\n\n=== Inner\n\n== Next", "text",
+          ["Book 1-9", "Book/Part 5-8", "Book/Part/Inner 7-8", "Book/Next 9-9"])  # fmt: skip
+
+
+def test_mdx() -> None:
+    check_sections("import A from 'a'\n\n# Top\n\n```sh\n# no heading\n```\n\n## Sub\n#nor this", "mdx",
+          ["Top 3-10", "Top/Sub 9-10"])  # fmt: skip
+
+
+# What is embedded begins with a header and leaves out licenses and ornaments, but no documentation.
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ((), "a.py"),
+        (("login",), "a.py :: login"),
+        (("Session", "Session.login"), "a.py :: Session.login"),
+        (("Session", "Session.login", "Session.logout"), "a.py :: Session.login, logout"),
+        (("A.b", "C.d", "e"), "a.py :: A.b, C.d, e"),
+        (("Sess", "Session"), "a.py :: Sess, Session"),
+        (("Guide", "Guide/Install v1.2", "Guide/Use v1.2"), "a.py :: Guide/Install v1.2, Guide/Use v1.2"),
+    ],
+)
+def test_header(names: tuple[str, ...], expected: str) -> None:
+    assert header("a.py", names) == expected
+
+
+def test_a_header_leaves_room_for_the_text() -> None:
+    path = "/".join(["folder"] * 100) + "/name.py"
+    found = header(path, tuple(f"name{number}" for number in range(99)))
+    start, _, names = found.partition(" :: ")
+    assert path.endswith(f"/{start}")
+    assert len(start) <= HEADER_PATH
+    assert len(names) <= HEADER_NAMES
+    assert names.startswith("name0, name1")
+    assert header("a", ("x" * 300 + "/Last title",)).endswith("/Last title")
+    assert header("a" * 500, ()) == "a" * HEADER_PATH
+
+
+CODE = "def login(user):\n    return user.token"
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        "# Copyright (c) 2020 Someone\n# Licensed under MIT\n\n",
+        "/*\n * Copyright 2020 Someone.\n * All rights * reserved.\n */\n",
+        "// SPDX-License-Identifier: MIT\n",
+        "<!-- Copyright © Someone -->\n",
+        "-- Permission is hereby granted, free of charge\n",
+    ],
+)
+def test_licenses_are_left_out(above: str) -> None:
+    assert embedded_text("a.py", ("login",), above + CODE) == f"a.py :: login\n{CODE}"
+    assert not is_worth_embedding(above.rstrip(), ())
+
+
+def test_ornaments_are_left_out() -> None:
+    assert embedded_text("a", (), "# ------\n# A === B\n#########\nx--") == "a\n# \n# A === B\n\nx--"
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "expected"),
+    [
+        ("abc", (), False),
+        ("import os", (), False),
+        ("}\n" * 100, (), False),
+        ("# " + "-" * 300, (), False),
+        ("x = 1", ("x",), True),
+        ("The daemon watches folders and reads what changed in them.", (), True),
+        (CODE * 20, (), True),
+    ],
+)
+def test_which_chunks_are_worth_embedding(text: str, names: tuple[str, ...], expected: bool) -> None:
+    assert is_worth_embedding(text, names) == expected

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import struct
-import zlib
 from pathlib import Path
 
 import pytest
@@ -26,11 +24,6 @@ def write_listing(folder: Path, **changes: object) -> None:
     (folder / LISTING).write_text(json.dumps(listing))
 
 
-def with_footer(body: bytes, crc: int | None = None, magic: int = 1337, extra: int = 0) -> bytes:
-    footer = json.dumps({"version": {}, "crc": zlib.crc32(body) if crc is None else crc}).encode()
-    return body + footer + struct.pack("<II", len(footer) + extra, magic)
-
-
 @pytest.mark.parametrize(
     "content",
     [
@@ -47,29 +40,6 @@ def test_a_listing_that_cannot_be_read_is_damage(tmp_path: Path, content: bytes)
     (tmp_path / LISTING).write_bytes(content)
     with pytest.raises(LexicalDamaged):
         read_listing(str(tmp_path))
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"",
-        b"short",
-        with_footer(b"terms", crc=1),
-        with_footer(b"terms", magic=1338),
-        with_footer(b"terms", extra=1000),
-        with_footer(b"terms", extra=-1),
-        with_footer(b"terms") + b"\0",
-        with_footer(b"terms")[1:],
-        b"terms{}" + struct.pack("<II", 2, 1337),
-        b"terms[]" + struct.pack("<II", 2, 1337),
-        b"terms" + struct.pack("<II", 0, 1337),
-    ],
-)
-def test_a_file_that_is_not_as_it_was_written_is_damage(tmp_path: Path, data: bytes) -> None:
-    write_listing(tmp_path)
-    (tmp_path / f"{NAME}.idx").write_bytes(data)
-    with pytest.raises(LexicalDamaged):
-        check_files(str(tmp_path), read_listing(str(tmp_path)))
 
 
 @pytest.mark.parametrize("name", [f"{NAME}.term", "other", ".managed.json", ".tantivy-writer.lock"])

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from foveal.daemon.index import lexical_indexer as indexer_file
 from foveal.daemon.index.chunk_table import ChunkText
+from foveal.daemon.index.chunks import Chunk
 from foveal.daemon.index.lexical_files import FOLDER, read_listing
 from foveal.daemon.index.lexical_indexer import (
     APART_S,
     COMMIT_S,
     IDLE_S,
-    RETRY_MAX_S,
-    RETRY_S,
     LexicalIndexer,
-    LexicalWriter,
 )
 from foveal.daemon.index.lexical_reader import LexicalReader
 from foveal.daemon.index.store import FILE_NAME, Store
@@ -49,8 +46,10 @@ class Bench:
         self.close()  # a writer that is let go commits nothing
         self.open()
 
-    def fill(self) -> None:
-        """Step until everything is written."""
+    def fill(self, **chunks: Sequence[Chunk]) -> None:
+        """Put chunks into files of these names, if any, and step until everything is written."""
+        for name, several in chunks.items():
+            put(self.store, f"{name}.py", several)
         while self.lexical_indexer.step(LONG_S):
             pass
 
@@ -75,9 +74,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 
 def test_lexical_index_follows_added_and_removed_files(bench: Bench) -> None:
-    put(bench.store, "a.py", [chunk("alpha", "one"), chunk("beta", "two")])
-    put(bench.store, "b.py", [chunk("alpha gamma", "three")])
-    bench.fill()
+    bench.fill(a=[chunk("alpha", "one"), chunk("beta", "two")], b=[chunk("alpha gamma", "three")])
     assert (bench.found("alpha"), bench.found("beta")) == (["a.py", "b.py"], ["a.py"])
     put(bench.store, "a.py", [chunk("delta", "one")])
     remove(bench.store, "b.py")
@@ -87,8 +84,7 @@ def test_lexical_index_follows_added_and_removed_files(bench: Bench) -> None:
 
 
 def test_nothing_is_lost_by_a_crash_before_the_commit(bench: Bench) -> None:
-    put(bench.store, "a.py", [chunk("alpha", "one")])
-    bench.fill()
+    bench.fill(a=[chunk("alpha", "one")])
     put(bench.store, "b.py", [chunk("beta", "two")])
     remove(bench.store, "a.py")
     assert bench.lexical_indexer.step(LONG_S, more=True), "it waits for more before it commits"
@@ -171,15 +167,13 @@ def test_deferred_words_are_written_for_a_request_that_needs_them(bench: Bench) 
 
 
 def test_an_idle_writer_is_let_go(bench: Bench) -> None:
-    put(bench.store, "a.py", [chunk("alpha", "one")])
-    bench.fill()
+    bench.fill(a=[chunk("alpha", "one")])
     bench.lexical_indexer.tidy()
     assert engine_threads() > 0, "it was just used"
     bench.clock.skipped_s += IDLE_S
     bench.lexical_indexer.tidy()
     until(lambda: engine_threads() == 0, "its threads have ended")
-    put(bench.store, "b.py", [chunk("alpha", "one")])
-    bench.fill()
+    bench.fill(b=[chunk("alpha", "one")])
     assert bench.found("alpha") == ["a.py", "b.py"]
 
 
@@ -194,11 +188,11 @@ def engine_threads() -> int:
 
 def test_an_index_that_is_mostly_deleted_is_built_anew(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(indexer_file, "DELETED_MIN", 10)
-    put(bench.store, "b.py", [chunk(f"beta {n}", f"b{n}") for n in range(40)])
-    put(bench.store, "a.py", [chunk(f"alpha {n}", f"a{n}") for n in range(60)])
-    bench.fill()
-    put(bench.store, "a.py", [chunk("alpha", "a")])
-    bench.fill()
+    bench.fill(
+        b=[chunk(f"beta {n}", f"b{n}") for n in range(40)],
+        a=[chunk(f"alpha {n}", f"a{n}") for n in range(60)],
+    )
+    bench.fill(a=[chunk("alpha", "a")])
     assert deleted(bench) == 60
     bench.clock.skipped_s += IDLE_S
     bench.lexical_indexer.tidy()
@@ -212,9 +206,7 @@ def deleted(bench: Bench) -> int:
 
 @pytest.mark.parametrize("harm", ["removed", "emptied", "cut", "flipped", "of_another_format"])
 def test_a_damaged_index_is_built_anew_from_the_store(bench: Bench, harm: str) -> None:
-    put(bench.store, "a.py", [chunk("alpha", "one")])
-    put(bench.store, "gone.py", [chunk("alpha", "two")])
-    bench.fill()
+    bench.fill(a=[chunk("alpha", "one")], gone=[chunk("alpha", "two")])
     remove(bench.store, "gone.py")
     bench.close()
     damage(bench.folder / FOLDER, harm)
@@ -253,28 +245,23 @@ def put_in_place(path: Path, data: bytes | bytearray) -> None:
 @pytest.mark.parametrize("how", ["damaged", "deleted"])
 def test_an_index_of_another_store_is_built_anew(bench: Bench, how: str) -> None:
     """Numbers of files and chunks begin anew with a store, and would mean others."""
-    put(bench.store, "old.py", [chunk("alpha", "one")])
-    put(bench.store, "older.py", [chunk("alpha", "two")])
-    bench.fill()
+    bench.fill(old=[chunk("alpha", "one")], older=[chunk("alpha", "two")])
     bench.close()
     database = bench.folder / FILE_NAME
     for suffix in ("-wal", "-shm"):
         Path(f"{database}{suffix}").unlink(missing_ok=True)
     database.write_bytes(b"garbage" * 1_000) if how == "damaged" else database.unlink()
     bench.open()
-    put(bench.store, "new.py", [chunk("beta", "one")])
-    bench.fill()
+    bench.fill(new=[chunk("beta", "one")])
     assert (bench.found("alpha"), bench.found("beta"), bench.documents()) == ([], ["new.py"], 1)
 
 
 def test_an_older_copy_of_the_index_is_built_anew(bench: Bench) -> None:
-    put(bench.store, "a.py", [chunk("alpha", "one")])
-    bench.fill()
+    bench.fill(a=[chunk("alpha", "one")])
     bench.close()
     shutil.copytree(bench.folder / FOLDER, bench.folder / "older")
     bench.open()
-    put(bench.store, "b.py", [chunk("beta", "two")])
-    bench.fill()
+    bench.fill(b=[chunk("beta", "two")])
     bench.close()
     shutil.rmtree(bench.folder / FOLDER)
     (bench.folder / "older").rename(bench.folder / FOLDER)
@@ -284,8 +271,7 @@ def test_an_older_copy_of_the_index_is_built_anew(bench: Bench) -> None:
 
 
 def test_a_reader_that_met_the_old_index_does_not_have_it_built_again(bench: Bench) -> None:
-    put(bench.store, "a.py", [chunk("alpha", "one")])
-    bench.fill()
+    bench.fill(a=[chunk("alpha", "one")])
     bench.lexical_indexer.repair()
     assert bench.documents() == 1, "it was just made, and is whole"
     damage(bench.folder / FOLDER, "flipped")
@@ -297,40 +283,6 @@ def test_a_reader_that_met_the_old_index_does_not_have_it_built_again(bench: Ben
     assert bench.documents() == 0, "somebody could not read it, whatever the checksums say"
     bench.fill()
     assert bench.found("alpha") == ["a.py"]
-
-
-def no_space(*_: object) -> None:
-    raise OSError(errno.ENOSPC, "No space left on device")
-
-
-def test_lexical_writes_that_fail_are_retried_and_reported(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put(bench.store, "a.py", [chunk("alpha", "one")])
-    monkeypatch.setattr(LexicalWriter, "create", no_space)
-    assert not bench.lexical_indexer.step(LONG_S)
-    assert "can't be written" in bench.lexical_indexer.problem
-    for _ in range(5):
-        assert not bench.lexical_indexer.step(LONG_S)
-        bench.clock.skipped_s += RETRY_S
-        bench.lexical_indexer.write_now(["a.py"])
-    assert len(bench.store.chunks.unlexed(100)) == 1, "the log grows with changes, not with attempts"
-    monkeypatch.undo()
-    bench.clock.skipped_s += RETRY_MAX_S
-    bench.fill()
-    assert (bench.found("alpha"), bench.lexical_indexer.problem) == (["a.py"], "")
-
-
-def test_an_index_that_goes_while_it_is_open_is_made_anew(bench: Bench) -> None:
-    put(bench.store, "a.py", [chunk("alpha", "one")])
-    bench.fill()
-    shutil.rmtree(bench.folder / FOLDER)
-    put(bench.store, "b.py", [chunk("alpha", "two")])
-    bench.fill()
-    bench.clock.skipped_s += RETRY_S
-    bench.fill()
-    assert bench.found("alpha") == ["a.py", "b.py"]
-    assert bench.lexical_indexer.problem == ""
 
 
 def test_texts_that_are_damaged_are_read_again(bench: Bench) -> None:

@@ -97,31 +97,6 @@ def test_links_inside_a_definition_are_found_by_lines_and_names(store: Store, re
     assert inside("Sx") == []
 
 
-def test_a_definition_that_is_gone_is_meant_by_nothing(store: Store, reader: Reader) -> None:
-    ids = define(store, "t.py", symbol("f", 1, 5), symbol("kept", 6, 9))
-    scope = define(store, "a.py", symbol("g", 1, 9))["g"]
-    link(
-        store,
-        "a.py",
-        (2, "call", "f", scope, ids["f"], "resolved"),
-        (3, "call", "kept", scope, ids["kept"], "resolved"),
-    )
-    link(store, "t.py", (7, "call", "f", ids["kept"], ids["f"], "resolved"))
-    after = define(store, "t.py", symbol("kept", 1, 9), symbol("new", 11, 12))
-    assert after["kept"] == ids["kept"]
-    assert after["new"] > max(ids.values())
-    assert reader.links.into([ids["f"]]) == []
-    assert [(each.name, each.target, each.state) for each in reader.links.out_of([scope])] == [
-        ("f", 0, "name"),
-        ("kept", ids["kept"], "resolved"),
-    ]
-    assert queued(store) == ["t.py", "a.py"] or queued(store) == ["a.py", "t.py"]
-    with store.transaction():
-        store.remove_files(["a.py"])
-    assert where(reader.links.into([ids["kept"]])) == []
-    assert queued(store) == ["t.py"]
-
-
 def test_the_queue_has_the_urgent_first_and_each_file_once(store: Store, reader: Reader) -> None:
     for path in ("a.py", "b.py", "c.py"):
         define(store, path)

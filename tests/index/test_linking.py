@@ -23,13 +23,7 @@ from foveal.daemon.linking import questions
 from foveal.daemon.linking.records import LinkedFile
 from foveal.daemon.linking.service import link_file
 
-from tests.indexer_cases import Bench, open_bench, put
-
-
-@pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    with open_bench(tmp_path, monkeypatch) as opened:
-        yield opened
+from tests.indexer_cases import Bench, put
 
 
 @pytest.fixture
@@ -111,18 +105,11 @@ SHOP: dict[str, str | bytes] = {
 }
 
 
-def start(bench: Bench, files: dict[str, str | bytes]) -> None:
-    put(bench.root, files)
-    bench.open()
-    bench.settle()
-    assert bench.state == "ready"
-
-
 # The first time
 
 
 def test_references_are_linked_when_the_index_is_ready(bench: Bench) -> None:
-    start(bench, SHOP)
+    bench.start(SHOP)
     assert links(bench) == [
         ("apart.py:4 getcwd", "external"),
         ("main.py:5 Cart", "shop/cart.py#Cart"),
@@ -136,11 +123,10 @@ def test_references_are_linked_when_the_index_is_ready(bench: Bench) -> None:
 
 
 def test_a_warm_start_links_nothing(bench: Bench, linked: list[str]) -> None:
-    start(bench, SHOP)
+    bench.start(SHOP)
     assert sorted(linked) == sorted(SHOP)
     linked.clear()
-    bench.open()
-    bench.settle()
+    bench.start()
     assert linked == []
 
 
@@ -167,16 +153,14 @@ def test_a_process_that_was_killed_goes_on_where_it_was(
 def test_another_linker_links_all_again_without_reading(
     bench: Bench, linked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start(bench, SHOP)
+    bench.start(SHOP)
     bench.files_read()
     linked.clear()
     monkeypatch.setattr(linking_file, "LINKER_VERSION", 999_999)
-    bench.open()
-    bench.settle()
+    bench.start()
     assert (sorted(linked), bench.files_read()) == (sorted(SHOP), [])
     linked.clear()
-    bench.open()
-    bench.settle()
+    bench.start()
     assert linked == []
 
 
@@ -186,7 +170,7 @@ def test_another_linker_links_all_again_without_reading(
 def test_an_edit_of_a_body_links_this_file_only_and_in_the_commit_that_has_it(
     bench: Bench, linked: list[str]
 ) -> None:
-    start(bench, SHOP)
+    bench.start(SHOP)
     linked.clear()
     edited = str(SHOP["shop/base.py"]).replace("return 1", "id(self)\n        return 1")
     put(bench.root, {"shop/base.py": f"\n{edited}"})
@@ -206,7 +190,7 @@ def test_an_edit_of_a_body_links_this_file_only_and_in_the_commit_that_has_it(
 def test_a_definition_that_goes_leaves_no_link_and_one_that_comes_is_found(
     bench: Bench, linked: list[str]
 ) -> None:
-    start(bench, SHOP)
+    bench.start(SHOP)
     linked.clear()
     change(bench, {"shop/other.py": "def another():\n    return 2\n"})
     assert ("main.py:6 other", "?") in links(bench)
@@ -220,7 +204,7 @@ def test_a_definition_that_goes_leaves_no_link_and_one_that_comes_is_found(
 
 
 def test_a_definition_keeps_its_id_while_its_file_is_edited(bench: Bench) -> None:
-    start(bench, SHOP)
+    bench.start(SHOP)
 
     def ids() -> dict[str, int]:
         with bench.reader() as reader:
@@ -233,7 +217,7 @@ def test_a_definition_keeps_its_id_while_its_file_is_edited(bench: Bench) -> Non
 
 
 def test_a_changed_base_links_those_that_ask_for_it_and_only_those(bench: Bench, linked: list[str]) -> None:
-    start(bench, SHOP | {"shop/root.py": "class Root:\n    def save(self): ...\n"})
+    bench.start(SHOP | {"shop/root.py": "class Root:\n    def save(self): ...\n"})
     linked.clear()
     change(
         bench, {"shop/base.py": "from shop.root import Root\n\nclass Base(Root):\n    def load(self): ...\n"}
@@ -252,7 +236,7 @@ def test_a_name_that_comes_links_those_that_mention_it_and_only_those(
         "uses.py": "from lib import *\nfrom lib import old\n\nold()\nfresh()\n",
         "other.py": "from lib import *\nfrom lib import old\n\nold()\n",
     }
-    start(bench, users | {"lib.py": "def old(): ...\n"})
+    bench.start(users | {"lib.py": "def old(): ...\n"})
     assert ("uses.py:5 fresh", "?") in links(bench)
     linked.clear()
     change(bench, {"lib.py": "def old(): ...\ndef fresh(): ...\n"})
@@ -262,8 +246,7 @@ def test_a_name_that_comes_links_those_that_mention_it_and_only_those(
 
 
 def test_a_new_name_relinks_files_that_refer_to_it_through_others(bench: Bench) -> None:
-    start(
-        bench,
+    bench.start(
         {
             "made.py": "",
             "maker.py": "import made\n\ndef make():\n    return made.Thing()\n",
@@ -279,38 +262,29 @@ def test_a_new_name_relinks_files_that_refer_to_it_through_others(bench: Bench) 
 # Files that come and go
 
 
-def test_a_reference_is_tried_again_when_its_file_appears(bench: Bench, linked: list[str]) -> None:
-    files = {path: content for path, content in SHOP.items() if path != "shop/other.py"}
-    start(bench, files)
-    assert ("main.py:6 other", "?") in links(bench)
-    linked.clear()
-    change(bench, {"shop/other.py": SHOP["shop/other.py"]})
-    assert ("main.py:6 other", "shop/other.py#other") in links(bench)
-    assert sorted(set(linked)) == ["main.py", "shop/other.py"]
-    check_true(bench)
-
-
-def test_a_file_that_goes_takes_its_links_along(bench: Bench, linked: list[str]) -> None:
-    start(bench, SHOP)
+def test_a_file_that_goes_takes_its_links_along_and_one_that_appears_is_meant(
+    bench: Bench, linked: list[str]
+) -> None:
+    bench.start(SHOP)
     linked.clear()
     change(bench, {}, removed=["shop/cart.py"])
     assert [pair for pair in links(bench) if "cart" in str(pair)] == []
     assert ("main.py:5 Cart", "?") in links(bench)
     assert sorted(set(linked)) == ["main.py"]
-    check_true(bench)
-
-
-def test_a_file_that_is_no_text_any_more_has_no_links_and_is_meant_by_none(bench: Bench) -> None:
-    start(bench, SHOP)
     change(bench, {"shop/other.py": b"\0\1\2" * 100})
-    assert ("main.py:6 other", "?") in links(bench)
+    assert ("main.py:6 other", "?") in links(bench), "it is no text any more"
+    check_true(bench)
+    linked.clear()
+    change(bench, {path: SHOP[path] for path in ("shop/cart.py", "shop/other.py")})
+    assert ("main.py:5 Cart", "shop/cart.py#Cart") in links(bench)
+    assert ("main.py:6 other", "shop/other.py#other") in links(bench)
+    assert sorted(set(linked)) == ["main.py", "shop/cart.py", "shop/other.py"]
     check_true(bench)
 
 
 def test_where_an_import_leads_now_is_linked_by_config_too(bench: Bench) -> None:
     paths = '{"compilerOptions": {"baseUrl": ".", "paths": {"@lib/*": ["%s/*"]}}}'
-    start(
-        bench,
+    bench.start(
         {
             "tsconfig.json": paths % "one",
             "one/f.ts": "export function f() {}\n",
@@ -338,7 +312,7 @@ def test_a_file_that_cannot_be_linked_is_reported_and_stops_no_other(
 
     with monkeypatch.context() as patched:
         patched.setattr(project_index, "Linking", partial(Linking, link=link))
-        start(bench, SHOP)
+        bench.start(SHOP)
         assert ("shop/cart.py:5 save", "shop/base.py#Base.save") in links(bench)
         assert links(bench, "main.py") == []
         assert bench.progress.degraded == ("what main.py refers to is not known: RecursionError: too deep",)
@@ -353,12 +327,11 @@ def test_a_file_with_too_many_linking_steps_is_reported(
     with monkeypatch.context() as patched:
         patched.setattr(questions, "FILE_STEPS_MIN", 2 * questions.INTERFACE_STEPS)
         patched.setattr(questions, "REFERENCE_STEPS", 0)
-        start(bench, SHOP)
+        bench.start(SHOP)
         assert bench.progress.degraded == told
         assert ("main.py:6 other", "?") in links(bench)
         bench.close()
-        bench.open()
-        bench.settle()
+        bench.start()
         assert bench.progress.degraded == told
     change(bench, {path: f"{SHOP[path]!s}\n" for path in ("main.py", "shop/cart.py")})
     assert bench.progress.degraded == ()
@@ -366,22 +339,20 @@ def test_a_file_with_too_many_linking_steps_is_reported(
 
 
 def test_damaged_facts_are_read_again_with_the_next_process(bench: Bench) -> None:
-    start(bench, SHOP)
+    bench.start(SHOP)
     store = bench.indexer._index.store
     with store.side_notes():
         store._db.execute("UPDATE facts SET interface = x'00', refs = x'00'")
         store.links.queue_all()
-    bench.open()
-    bench.settle()
+    bench.start()
     bench.files_read()
-    bench.open()
-    bench.settle()
+    bench.start()
     assert bench.files_read() == sorted(SHOP)
     check_true(bench)
 
 
 def test_readers_see_whole_states_while_files_are_linked(bench: Bench) -> None:
-    start(bench, SHOP)
+    bench.start(SHOP)
     failures: list[BaseException] = []
     stop = threading.Event()
     begun = threading.Barrier(3)
@@ -420,7 +391,7 @@ def test_readers_see_whole_states_while_files_are_linked(bench: Bench) -> None:
 
 def test_a_sync_says_whether_all_is_linked(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     users: dict[str, str | bytes] = {f"u{n}.py": "from lib import f\n\nf()\n" for n in range(20)}
-    start(bench, users | {"lib.py": "def f(): ...\n"})
+    bench.start(users | {"lib.py": "def f(): ...\n"})
     monkeypatch.setattr(indexing, "SYNC_LINKING_S", 0.0)
     monkeypatch.setattr(bulk_work, "STEP_S", 0.0)
     put(bench.root, {"lib.py": "def other(): ...\n"})
@@ -449,7 +420,7 @@ def link_first(bench: Bench, *names: str) -> bool:
 def test_files_that_mention_or_define_a_name_are_linked_first(
     bench: Bench, linked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start(bench, SHOP)
+    bench.start(SHOP)
     known = links(bench)
     monkeypatch.setattr(linking_file, "LINKER_VERSION", 1_000)
     monkeypatch.setattr(linking_file, "BATCH_FILES", 2)

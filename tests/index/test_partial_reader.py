@@ -29,8 +29,8 @@ FILES: dict[str, str | bytes] = {
 class Index:
     """A project whose index follows its files when it is told to."""
 
-    def __init__(self, base: Path) -> None:
-        self.root = write_files(base / "p", FILES)
+    def __init__(self, base: Path, files: dict[str, str | bytes]) -> None:
+        self.root = write_files(base / "p", files)
         self.folder = str(base / "index")
         command = OpenProject(str(self.root), self.folder, 1 << 20, (), (), 2_000, 60)
         self.indexer = ProjectIndexer(command, System(), lambda event: None, lambda: None)
@@ -43,7 +43,7 @@ class Index:
 
 @pytest.fixture
 def index(tmp_path: Path) -> Iterator[Index]:
-    index = Index(tmp_path)
+    index = Index(tmp_path, FILES)
     yield index
     index.indexer.close()
 
@@ -111,16 +111,12 @@ def test_hidden_files_take_no_places_from_others(tmp_path: Path) -> None:
         f"hidden/m{n}.py": f"def treasure_{n}(): return 'treasure chamber'\n" for n in range(450)
     }
     files["app.py"] = "# treasure\n" + "\n".join(f"x{n} = {n}" for n in range(40))
-    write_files(tmp_path / "p", files)
-    command = OpenProject(str(tmp_path / "p"), str(tmp_path / "i"), 1 << 20, (), (), 2_000, 60)
-    indexer = ProjectIndexer(command, System(), lambda event: None, lambda: None)
-    while not indexer.patience():
-        indexer.step()
-    handle = LexicalHandle(str(tmp_path / "i"))
-    with closing(Reader(str(tmp_path / "i"))) as reader:
-        whole = Tree(str(tmp_path / "p"), indexer.generation, reader.load_files())
+    index = Index(tmp_path, files)
+    handle = LexicalHandle(index.folder)
+    with closing(Reader(index.folder)) as reader:
+        whole = Tree(str(index.root), index.indexer.generation, reader.load_files())
     part = whole.without([path for path in whole.files if is_hidden(path)])
-    with closing(PartialReader(str(tmp_path / "i"), is_hidden, "k")) as reader, reader.snapshot():
+    with closing(PartialReader(index.folder, is_hidden, "k")) as reader, reader.snapshot():
         gathered = gather("treasure chamber", part, reader, handle, EVERYTHING, None, 10)
         assert [hit.path for hit in conclude(gathered, (), part, reader, 10)] == ["app.py"]
-    indexer.close()
+    index.indexer.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import foveal
@@ -15,13 +14,7 @@ from foveal.daemon.index.messages import Refreshed
 from foveal.daemon.search import structural
 from foveal.daemon.search.records import Relation
 
-from tests.indexer_cases import Bench, check_true, lexical_files, open_bench, put
-
-
-@pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    with open_bench(tmp_path, monkeypatch) as opened:
-        yield opened
+from tests.indexer_cases import Bench, check_true, lexical_files, put
 
 
 def link_first(bench: Bench, names: tuple[str, ...], words: tuple[str, ...] = ()) -> bool:
@@ -182,8 +175,7 @@ def test_answers_from_partly_read_files_are_those_of_the_whole_index(bench: Benc
         shutil.copytree(package / room, bench.root / "foveal/daemon" / room, ignore=lambda _, names: [
             name for name in names if name == "__pycache__"
         ])  # fmt: skip
-    bench.open(max_file_bytes=100_000)
-    bench.settle()
+    bench.start(max_file_bytes=100_000)
     whole = {asked: hits(bench, *asked) for asked in NAMES}
     assert all(whole.values())
     for place, asked in enumerate(NAMES):

@@ -150,20 +150,6 @@ def test_many_definitions_of_a_last_name_do_not_hide_the_full_name(store: Store,
 # Damage
 
 
-def test_a_damaged_index_is_set_aside_and_a_reader_of_it_fails(tmp_path: Path) -> None:
-    store = Store(str(tmp_path), System())
-    put(store, content("a.py"))
-    store.close()
-    Path(store.path).write_bytes(b"\0\1" * 5_000)
-    with pytest.raises(DatabaseError):
-        Reader(str(tmp_path))
-    store = Store(str(tmp_path), System())
-    assert "kept as index.sqlite.damaged-" in store.replaced
-    assert store.load_files() == {}
-    assert store.generation > 1_000_000, "generations of the former index are not used again"
-    store.close()
-
-
 @pytest.mark.parametrize("version", [1, SCHEMA_VERSION - 1, SCHEMA_VERSION + 1])
 def test_an_index_of_another_version_gives_way_to_a_new_one(tmp_path: Path, version: int) -> None:
     store = Store(str(tmp_path), System())

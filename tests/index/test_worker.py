@@ -87,6 +87,11 @@ class Running:
         assert isinstance(reply, Reply)
         return reply
 
+    def open(self, command: OpenProject) -> None:
+        """Open a project and wait until it is ready."""
+        self.answer(command)
+        wait_ready(self, command)
+
     def _send(self, message: Message) -> None:
         self.messages.append(message)
         self.on_message(message)
@@ -166,18 +171,9 @@ def test_a_command_that_fails_says_why_and_harms_nothing(running: Running, tmp_p
     assert "is gone" in running.answer(RefreshFiles(command.root, ("f0.py",))).error
 
 
-def test_an_index_that_cant_be_opened_is_that_projects_trouble(running: Running, tmp_path: Path) -> None:
-    bad, good = (open_command(tmp_path, name, 1) for name in ("bad", "good"))
-    Path(bad.folder).write_text("in the place of the folder")
-    assert f"the index in {bad.folder} can't be opened" in running.answer(bad).error
-    assert not running.answer(good).error
-    running.wait(lambda message: is_state(message, good.root, "ready"))
-
-
 def test_endless_changes_of_a_project_do_not_delay_others(running: Running, tmp_path: Path) -> None:
     busy, other = open_command(tmp_path, "busy", 200), open_command(tmp_path, "other", 5)
-    running.answer(busy)
-    running.wait(lambda message: is_state(message, busy.root, "ready"))
+    running.open(busy)
     indexer = running.worker.projects[busy.root]
     hear = indexer._index.watch._hear
     paths = [f"{busy.root}/f{number}.py" for number in range(200)]
@@ -200,8 +196,7 @@ def test_endless_changes_of_a_project_do_not_delay_others(running: Running, tmp_
 
 def test_open_requests_of_a_closed_project_are_answered(running: Running, tmp_path: Path) -> None:
     command = open_command(tmp_path, "p", 3)
-    running.answer(command)
-    running.wait(lambda message: is_state(message, command.root, "ready"))
+    running.open(command)
     asked: list[int] = []
 
     def ask_all(message: Message) -> None:
@@ -213,21 +208,6 @@ def test_open_requests_of_a_closed_project_are_answered(running: Running, tmp_pa
     reply = running.wait(lambda message: isinstance(message, Reply) and message.number == asked[0])
     assert isinstance(reply, Reply)
     assert "was closed" in reply.error
-
-
-def test_the_project_at_work_is_reported_before_the_work(tmp_path: Path) -> None:
-    at: list[str] = []
-    queue_ = WorkQueue()
-    worker = Worker(System(), queue_, lambda message: None, at_work=at.append)
-    command = open_command(tmp_path, "p", 3)
-    worker.submit(Envelope(1, command))
-    thread = threading.Thread(target=worker.run)
-    thread.start()
-    while at[-1:] != [""]:  # the project, then nothing
-        queue_.wake()
-    worker.submit(Envelope(2, Stop()))
-    thread.join(GENEROUS_S)
-    assert at[0] == command.root
 
 
 # The process
@@ -312,8 +292,7 @@ def test_damage_met_at_work_rebuilds_one_index_and_leaves_the_others_alone(
 ) -> None:
     hurt, other = open_command(tmp_path, "hurt", 5), open_command(tmp_path, "other", 5)
     for command in (hurt, other):
-        running.answer(command)
-        wait_ready(running, command)
+        running.open(command)
     edit_index(hurt, "DELETE FROM meta")
     (Path(hurt.root) / "f0.py").write_text("def changed(): ...\n")
     assert running.answer(RefreshFiles(hurt.root, ("f0.py",))).error
@@ -342,8 +321,7 @@ def test_an_index_with_a_damaged_row_is_built_anew_when_it_is_opened(
     running: Running, tmp_path: Path, statement: str
 ) -> None:
     command = open_command(tmp_path, "p", 5)
-    running.answer(command)
-    wait_ready(running, command)
+    running.open(command)
     running.answer(CloseProject(command.root))
     edit_index(command, statement)
     with pytest.raises(DatabaseError):
@@ -369,8 +347,7 @@ def test_a_project_whose_work_fails_again_and_again_is_closed_and_says_so(
     last = running.wait(lambda message: is_state(message, bad.root, "degraded"))
     assert isinstance(last, ProjectProgress)
     assert "nobody expected that" in last.degraded[0]
-    running.answer(good)
-    wait_ready(running, good)
+    running.open(good)
     assert "is not open" in str(running.answer(SyncTree(bad.root)).error)
     monkeypatch.setattr(ProjectIndexer, "step", step)
     assert not running.answer(Reindex(bad.root, full=True)).error
@@ -399,8 +376,7 @@ def test_passing_errors_end_neither_process_nor_project(
         last = running.wait(lambda message: is_state(message, bad.root, "degraded"))
         assert isinstance(last, ProjectProgress)
         assert "it is tried again" in last.degraded[0]
-    running.answer(good)
-    wait_ready(running, good)
+    running.open(good)
     full.clear()
     wait_ready(running, bad)
     assert not list(Path(bad.folder).glob("*.damaged-*"))
@@ -410,8 +386,10 @@ def test_an_index_that_cant_be_opened_for_now_is_opened_later(
     running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(worker, "RETRY_S", 0.01)
-    command = open_command(tmp_path, "p", 3)
+    command, good = open_command(tmp_path, "p", 3), open_command(tmp_path, "good", 1)
     Path(command.folder).write_text("in the place of the folder")
-    assert "can't be opened" in running.answer(command).error
+    assert f"the index in {command.folder} can't be opened" in running.answer(command).error
+    assert not running.answer(good).error
+    wait_ready(running, good)
     Path(command.folder).unlink()
     wait_ready(running, command)

@@ -6,8 +6,6 @@ import errno
 import json
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,7 +20,6 @@ from foveal.daemon.memory.lines import (
     Quarantine,
     Quarantined,
     line_of,
-    lines_from,
     quarantined,
     read_line,
 )
@@ -32,15 +29,6 @@ LINE = '{"id":"x_1","timestamp":"2025-01-01T00:00:00Z","agent_id":"a","session_i
 
 def line(data: bytes) -> PoolLine:
     return PoolLine(0, len(data), data[: MAX_LINE_BYTES + 1], complete=True)
-
-
-@contextmanager
-def opened(path: Path) -> Iterator[int]:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 # --- A line ---
@@ -98,39 +86,7 @@ def test_a_bad_line_says_its_reason(content: bytes, reason: str) -> None:
         read_line(line(content + b"\n"))
 
 
-def test_an_empty_line_and_one_of_a_newer_version_are_no_damage() -> None:
-    for data in (b"\n", b"  \r\n", b'{"type":"vote","of":"x_1"}\n'):
-        assert read_line(line(data)) is None
-    known = read_line(line(f'{LINE[:-1]},"type":"experience","mood":"good"}}\n'.encode()))
-    assert known == read_line(line(LINE.encode()))
-    assert isinstance(known, Experience)
-    assert known.decision == "d"
-
-
 # --- A file of lines ---
-
-
-def test_a_file_is_cut_into_lines(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    long = b"x" * (MAX_LINE_BYTES * 2 + 5)
-
-    def check(content: bytes, expected: list[tuple[int, int, bool]], offset: int = 0) -> None:
-        path.write_bytes(content)
-        with opened(path) as descriptor:
-            found = list(lines_from(descriptor, offset))
-            os.fstat(descriptor)  # it is still open
-        assert [(one.offset, one.size, one.complete) for one in found] == expected
-        for one in found:
-            assert one.data == content[one.offset :][: min(one.size, MAX_LINE_BYTES + 1)]
-
-    check(b"", [])
-    check(b"\n\n", [(0, 1, True), (1, 1, True)])
-    check(b"a\r\nbc", [(0, 3, True), (3, 2, False)])
-    check(b"a\nbc\n", [(2, 3, True)], offset=2)
-    check(b"a\n", [], offset=2)
-    check(long + b"\nb\n", [(0, len(long) + 1, True), (len(long) + 1, 2, True)])
-    check(long, [(0, len(long), False)])
-    check(b"x" * MAX_LINE_BYTES + b"\n", [(0, MAX_LINE_BYTES + 1, True)])
 
 
 AT = "2025-01-01T00:00:00.000Z"

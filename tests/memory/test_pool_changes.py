@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import threading
 from pathlib import Path
 
 import pytest
@@ -189,21 +188,6 @@ def test_lines_of_a_newer_version_outlive_a_pruning(tmp_path: Path) -> None:
     assert lines[1] == '{"type":"vote","of":"x_9"}'
     assert pool.statistics().bad_lines == 0
     assert [one.text for one in pool.quarantined(5)[0]] == ["garbage\n"]
-
-
-def test_a_writer_that_waits_for_a_pruning_writes_to_the_new_file(tmp_path: Path) -> None:
-    one, two = open_pool(tmp_path), open_pool(tmp_path)
-    one.graft([draft("first", files_touched=("gone.py",)), draft("second")])
-    thread = threading.Thread(target=graft, args=(two, "third"))
-
-    def start(path: str) -> bool:
-        """Begin a graft of the other pool while this one holds the lock."""
-        thread.start()
-        return False
-
-    one.prune(Criteria(irrelevant=True), start, dry_run=False)
-    thread.join()
-    assert sorted(decisions(open_pool(tmp_path))) == ["second", "third"]
 
 
 def test_files_that_never_hold_still_are_busy(tmp_path: Path) -> None:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import resource
 import stat
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from foveal.daemon.core.errors import Busy, StateError
 from foveal.daemon.core.system import System
 from foveal.daemon.memory.pool_file import LOCK_TIMEOUT_S, PoolFile
+from foveal.daemon.memory.shared_pool import guard_of, shared_problem
 
 
 def path_in(folder: Path) -> Path:
@@ -137,27 +136,10 @@ def test_a_file_that_was_replaced_while_its_lock_was_waited_for_is_not_written(t
 # --- Appending ---
 
 
-def test_a_disk_that_is_full_in_the_middle(tmp_path: Path) -> None:
-    """The real thing: the system cuts the write short at a limit and refuses the next one."""
-    file = PoolFile(str(path_in(tmp_path)), System())
-    append(file, b"first\n")
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (300, hard))
-    try:
-        with pytest.raises(StateError, match="too large"):
-            append(file, b"second\n" * 100)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert path_in(tmp_path).read_bytes() == b"first\n"
-
-
 class Failing(System):
     """A disk that from some moment on refuses to make anything durable."""
 
     fails = False
-
-    def now(self) -> datetime:
-        return datetime(2025, 1, 1, tzinfo=UTC)
 
     def fsync(self, descriptor: int) -> None:
         if self.fails:
@@ -227,3 +209,56 @@ def test_a_failed_rewriting_leaves_the_file_and_can_be_repeated(tmp_path: Path) 
     (tmp_path / "pool.jsonl.77.tmp").write_bytes(b"left by a process that was killed")
     with file.locked():
         assert os.listdir(tmp_path) == ["pool.jsonl"]
+
+
+# Which paths of a repository a pool may have, and that no symlink leads it elsewhere.
+
+
+@pytest.mark.parametrize(
+    ("path", "is_taken"),
+    [
+        ("decisions.jsonl", True),
+        (".foveal/experiences.jsonl", True),
+        ("docs/größe.jsonl", True),
+        ("/etc/decisions.jsonl", False),
+        ("../decisions.jsonl", False),
+        ("a/../../decisions.jsonl", False),
+        ("a//decisions.jsonl", False),
+        ("a\0.jsonl", False),
+        (".git/decisions.jsonl", False),
+        ("a/.GIT/decisions.jsonl", False),
+        ("src/main.py", False),
+        ("decisions.jsonl/", False),
+        ("a/.jsonl", False),
+    ],
+)
+def test_which_paths_are_taken(path: str, *, is_taken: bool) -> None:
+    assert (shared_problem(path, trusted=True) == "") is is_taken
+    assert "foveal trust" in shared_problem(path, trusted=False)
+
+
+def test_no_symlink_leads_out_of_the_project(tmp_path: Path) -> None:
+    root, outside = tmp_path / "root", tmp_path / "root-outside"
+    for folder in (root / "inside", root / ".git", outside):
+        folder.mkdir(parents=True)
+    (root / "out").symlink_to(outside)
+    (root / "in").symlink_to("inside")
+    (root / "hidden").symlink_to(".git")
+    (tmp_path / "link").symlink_to("root")
+
+    def check(path: str, problem: str = "", root: Path = root) -> None:
+        guard = guard_of(str(root), path)
+        if not problem:
+            guard()
+            return
+        with pytest.raises(StateError, match=problem):
+            guard()
+
+    check("x.jsonl")
+    check("inside/x.jsonl")
+    check("new/deep/x.jsonl")
+    check("in/x.jsonl")
+    check("x.jsonl", root=tmp_path / "link")
+    check("out/x.jsonl", "leads out of the project")
+    check("out/deep/x.jsonl", "leads out of the project")
+    check("hidden/x.jsonl", r"lies in \.git")

@@ -53,23 +53,6 @@ def test_of_lines_with_one_id_the_last_counts() -> None:
     assert known.is_shared
 
 
-def test_deleted_experience_is_in_the_trash_until_restored() -> None:
-    records = records_of([one(1), one(2), edit(1, 1, "delete")])
-    assert [found.id for found in records.shown()] == ["x_2"]
-    assert [found.id for found in records.trash()] == ["x_1"]
-    known = records.get("x_1")
-    assert known is not None
-    assert known.deleted
-    assert (len(records), records.deleted) == (1, 1)
-    assert records.known_as(one(1)) == "x_1", "grafting it again is no way around the deletion"
-    assert records.some(["x_1", "x_2", "x_9"]) == (one(2),)
-    assert records.add(edit(2, 1, "restore")) is True
-    assert records.add(edit(2, 1, "restore")) is False
-    assert records.settle() is True
-    assert [found.id for found in records.shown()] == ["x_2", "x_1"]
-    assert records.trash() == []
-
-
 def test_an_edit_moves_no_experience_among_those_of_its_moment() -> None:
     """Else a page that is asked for next could leave one out."""
     records = records_of([one(number, second=5) for number in range(4)])

@@ -13,12 +13,9 @@ from foveal.daemon.project.git import GitError
 from tests.conftest import git, write_files
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    root = tmp_path.resolve() / "project"
-    root.mkdir()
+@pytest.fixture(autouse=True)
+def _repository(root: Path) -> None:
     git(root, "init", "-q", "-b", "main")
-    return root
 
 
 def commit(root: Path, message: str = "change", **files: str) -> str:
@@ -97,20 +94,3 @@ def test_commits_made_here_and_fetched(root: Path, tmp_path: Path) -> None:
     (copy / ".git" / "logs" / "HEAD").unlink()
     assert commits.made_here(str(copy), System()) == frozenset()
     assert commits.made_here(str(tmp_path), System()) == frozenset()
-
-
-def test_a_repository_runs_nothing_of_its_own(root: Path, tmp_path: Path) -> None:
-    commit(root, a="1")
-    second = commit(root, a="2")
-    trap = tmp_path / "trap"
-    trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/sprung\ncat\n")
-    trap.chmod(0o755)
-    for name in ("filter.x.clean", "filter.x.smudge", "diff.x.textconv", "diff.external", "core.fsmonitor"):
-        git(root, "config", name, str(trap))
-    (root / ".git" / "info" / "attributes").write_text("* filter=x diff=x\n")
-    [latest] = commits.latest_commits(str(root), 1)
-    assert latest.id == second
-    commits.reverts(str(root))
-    commits.lost_commits(str(root), [second])
-    commits.is_as_before(str(root), System(), latest, latest.files)
-    assert not (tmp_path / "sprung").exists()

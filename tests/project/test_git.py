@@ -11,28 +11,15 @@ from pathlib import Path
 import psutil
 import pytest
 from foveal.daemon.core.system import System
-from foveal.daemon.project import git
+from foveal.daemon.project import commits, git
 from foveal.daemon.project.scan import Scanner
 
-PROJECT_FOLDER = "project"
+pytestmark = pytest.mark.usefixtures("user")
 
 
 @pytest.fixture(autouse=True)
-def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give git a user without settings."""
-    home = tmp_path.resolve() / "user"
-    home.mkdir()
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    return home
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    root = tmp_path.resolve() / PROJECT_FOLDER
-    root.mkdir()
+def _repository(root: Path) -> None:
     run(root, "init", "-q", "-b", "main")
-    return root
 
 
 def run(root: Path, *arguments: str, time: int = 1_700_000_000) -> str:
@@ -133,13 +120,6 @@ def test_what_left_the_group_of_git_is_not_waited_for(
     holder.kill()
 
 
-def test_a_git_that_waits_for_a_pipe_is_ended(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    os.mkfifo(root / ".gitignore")
-    monkeypatch.setattr(git, "LONGEST_S", 0.2)
-    with pytest.raises(git.GitError, match="did not answer"):
-        git.ignored(str(root), ["a"])
-
-
 @pytest.mark.parametrize("path", ["/etc/passwd", "../x", "a/../../x"])
 def test_paths_outside_are_not_believed(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
@@ -230,6 +210,11 @@ def test_latest_commits_name_what_they_changed(root: Path) -> None:
     assert many.paths is not None
     assert len(many.paths) == git.LARGE_COMMIT_FILES
     assert first.paths == ("a", "größe")
+    run(root, "update-index", "--add", "--cacheinfo", f"160000,{run(root, 'rev-parse', 'HEAD')},sub")
+    run(root, "commit", "-q", "-m", "sub")
+    run(root, "config", "diff.ignoreSubmodules", "all")
+    assert git.latest_commits(str(root), 1)[0].paths == ("sub",)
+    run(root, "reset", "-q", "--hard", "HEAD~1")
     for path in (root / ".git/objects").glob("??/*"):  # a clone without its trees has the commits
         if run(root, "cat-file", "-t", path.parent.name + path.name).strip() == "tree":
             path.chmod(0o600)
@@ -244,15 +229,6 @@ def test_latest_commits_of_a_shallow_clone_end_with_one_of_unknown_files(root: P
     assert [one.paths for one in git.latest_commits(str(tmp_path / "shallow"), 3)] == [("d",), None]
     run(tmp_path / "shallow", "worktree", "add", "-q", str(tmp_path / "linked"))
     assert [one.paths for one in git.latest_commits(str(tmp_path / "linked"), 3)] == [("d",), None]
-
-
-def test_latest_commits_name_a_changed_submodule(root: Path, tmp_path: Path) -> None:
-    commit(root, 1_000, a="1")
-    head = run(root, "rev-parse", "HEAD").strip()
-    run(root, "update-index", "--add", "--cacheinfo", f"160000,{head},sub")
-    run(root, "commit", "-q", "-m", "sub")
-    run(root, "config", "diff.ignoreSubmodules", "all")
-    assert git.latest_commits(str(root), 1)[0].paths == ("sub",)
 
 
 def test_head(root: Path, tmp_path: Path) -> None:
@@ -347,6 +323,10 @@ def test_a_hostile_repository_runs_nothing(root: Path, tmp_path: Path) -> None:
     assert git.change_counts(git.history(str(root), 500)) == {"a": (1, 1_000), "b": (1, 1_000)}
     assert git.head(str(root)) is not None
     git.control_files(str(root))
+    [latest] = commits.latest_commits(str(root), 1)
+    commits.reverts(str(root))
+    commits.lost_commits(str(root), [latest.id])
+    commits.is_as_before(str(root), System(), latest, latest.files)
     assert not marker.exists()
 
 

@@ -10,24 +10,9 @@ from pathlib import Path
 import pytest
 from foveal.daemon.project.rules import ScanSettings
 
-from tests.scan_cases import applied, full, git, listed, make, scanner_of
+from tests.scan_cases import applied, full, git, listed, make, scanned, scanner_of
 
-
-@pytest.fixture(autouse=True)
-def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give git a user without settings."""
-    home = tmp_path / "user"
-    home.mkdir()
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    return home
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    root = tmp_path.resolve() / "project"
-    root.mkdir()
-    return root
+pytestmark = pytest.mark.usefixtures("user")
 
 
 def test_in_git(root: Path, user: Path) -> None:
@@ -95,32 +80,12 @@ def test_other_work_trees_are_copies(root: Path) -> None:
     git(root, "add", ".")
     git(root, "commit", "-qm", "first")
     git(root, "worktree", "add", "-q", "trees/fix")
-    scanner = scanner_of(root)
-    known = full(scanner)
+    scanner, known = scanned(root)
     assert set(known) == {"a.py"}
     assert scanner.skipped_folders == {"trees/fix": "worktree"}
     git(root, "worktree", "remove", "trees/fix")
     make(root, "trees/fix/b.py")
     assert set(applied(known, scanner.sweep(known))) == {"a.py", "trees/fix/b.py"}
-
-
-def test_a_parent_repository_is_ignored(tmp_path: Path, root: Path) -> None:
-    git(tmp_path, "init", "-q")
-    (tmp_path / ".gitignore").write_text("*.py\n")
-    make(root, "a.py", ".git/HEAD")
-    scanner = scanner_of(root)
-    assert set(full(scanner)) == {"a.py"}
-    assert "not a git repository" in scanner.statistics().git_problem
-
-
-def test_without_git_installed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    git(root, "init", "-q")
-    make(root, "a.py", "a.log")
-    (root / ".gitignore").write_text("*.log\n")
-    monkeypatch.setenv("PATH", str(root))
-    scanner = scanner_of(root)
-    assert set(full(scanner)) == {".gitignore", "a.py"}
-    assert "not installed" in scanner.statistics().git_problem
 
 
 def test_a_git_that_hangs_is_given_up(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,8 +113,7 @@ def test_files_that_are_no_source(root: Path) -> None:
     (root / os.fsdecode(b"folder\xfe") / "x").write_text("x")
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(os.path.relpath(root / "socket"))
-    scanner = scanner_of(root)
-    known = full(scanner)
+    scanner, known = scanned(root)
     assert {path: record.skipped for path, record in known.items()} == {
         "real/a.py": "",
         "empty": "",
@@ -171,8 +135,7 @@ def test_files_that_are_no_source(root: Path) -> None:
 def test_names_that_print_alike(root: Path) -> None:
     odd, plain = root / os.fsdecode(b"a\xff"), root / "a\\xff"
     odd.write_text("odd")
-    scanner = scanner_of(root)
-    known = full(scanner)
+    scanner, known = scanned(root)
     assert known["a\\xff"].skipped == "not_utf8_name"
     plain.write_text("plain text")
     known = applied(known, scanner.sweep(known))

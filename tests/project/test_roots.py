@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from foveal.daemon.core.errors import InvalidRequest
+from foveal.daemon.core.system import System
 from foveal.daemon.project import roots
-from foveal.daemon.project.roots import check_named_root, find_root, relative_path
+from foveal.daemon.project.roots import check_named_root, find_root, make_usable, relative_path
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.scan_cases import make
 
 
 @pytest.fixture
@@ -19,16 +23,6 @@ def home(tmp_path: Path) -> Path:
     home = tmp_path.resolve() / "home"
     home.mkdir()
     return home
-
-
-def make(base: Path, *paths: str) -> None:
-    for path in paths:
-        target = base / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if path.endswith("/"):
-            target.mkdir(exist_ok=True)
-        else:
-            target.write_text("")
 
 
 @pytest.mark.parametrize(
@@ -102,23 +96,20 @@ def test_temporary_folders_and_parents_of_home_are_refused_unless_opened(
 
 
 def test_folders_of_the_system_are_refused_unless_opened(home: Path) -> None:
-    there = [
-        folder
-        for folder in (
-            "/etc",
-            "/usr",
-            "/var",
-            "/proc",
-            "/sys",
-            "/dev",
-            "/boot",
-            "/bin",
-            "/usr/share",
-            "/etc/ssl",
-            "/usr/lib",
-        )
-        if Path(folder).is_dir()
+    folders = [
+        "/etc",
+        "/usr",
+        "/var",
+        "/proc",
+        "/sys",
+        "/dev",
+        "/boot",
+        "/bin",
+        "/usr/share",
+        "/etc/ssl",
+        "/usr/lib",
     ]
+    there = [folder for folder in folders if Path(folder).is_dir()]
     assert len(there) >= 6
     for folder in there:
         with pytest.raises(InvalidRequest, match=r"a folder of the system\. .*: foveal open /") as refused:
@@ -290,3 +281,49 @@ def test_no_path_leads_out(tmp_path_factory: pytest.TempPathFactory, path: str) 
     inside = str(root.resolve())
     assert os.path.commonpath([inside, os.path.realpath(os.path.join(inside, relative))]) == inside
     assert ".." not in relative.split("/")
+
+
+# A project's folder can be used whatever was put in the place of its files, and its names are durable.
+
+
+class Recorder(System):
+    """Notes which folders are forced to the disk."""
+
+    def __init__(self) -> None:
+        self.forced: list[str] = []
+
+    def fsync_folder(self, path: str) -> None:
+        self.forced.append(path)
+
+
+def test_the_names_that_lead_to_it_are_forced_to_the_disk_also_where_it_was_there(tmp_path: Path) -> None:
+    folder = tmp_path / "projects" / "shop-1"
+    for _ in range(2):
+        disk = Recorder()
+        assert make_usable(str(folder), str(tmp_path), disk) == ""
+        assert disk.forced == [str(tmp_path / "projects"), str(tmp_path)]
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_files_and_folders_of_the_wrong_kind_are_set_aside(tmp_path: Path) -> None:
+    folder = tmp_path / "projects" / "shop-1"
+    folder.mkdir(parents=True)
+    (tmp_path / "elsewhere").write_text("precious")
+    (folder / "experiences.jsonl").symlink_to(tmp_path / "elsewhere")
+    (folder / "items.json").mkdir()
+    os.mkfifo(folder / "index.sqlite-wal")
+    (folder / "lexical").write_text("no folder")
+    (folder / "vectors").mkdir()
+    done = make_usable(str(folder), str(tmp_path), System())
+    names = {name.partition(".damaged-")[0] for name in os.listdir(folder) if ".damaged-" in name}
+    assert names == {"experiences.jsonl", "items.json", "index.sqlite-wal", "lexical"}
+    assert all(name in done for name in names)
+    assert (folder / "vectors").is_dir()
+    assert (tmp_path / "elsewhere").read_text() == "precious"
+    assert make_usable(str(folder), str(tmp_path), System()) == ""
+
+
+def test_a_file_in_the_place_of_the_folder_is_set_aside(tmp_path: Path) -> None:
+    (tmp_path / "projects").write_text("no folder")
+    assert "projects.damaged-" in make_usable(str(tmp_path / "projects/shop-1"), str(tmp_path), System())
+    assert (tmp_path / "projects/shop-1").is_dir()

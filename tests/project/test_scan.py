@@ -19,25 +19,9 @@ from foveal.daemon.project.lister import RootGone
 from foveal.daemon.project.rules import ScanSettings
 from foveal.daemon.project.scan import ListingNeeded, ScanChanges
 
-from tests.scan_cases import applied, apply_to, full, git, make, scanner_of
+from tests.scan_cases import applied, apply_to, full, git, make, scanned, scanner_of
 
-
-@pytest.fixture(autouse=True)
-def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give git a user without settings."""
-    home = tmp_path / "user"
-    home.mkdir()
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    return home
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    root = tmp_path.resolve() / "project"
-    root.mkdir()
-    return root
-
+pytestmark = pytest.mark.usefixtures("user")
 
 # -- what belongs to the tree
 
@@ -72,8 +56,7 @@ def test_unreadable_folders(root: Path) -> None:
     make(root, "a.py", "locked/b.py", "locked/deep/c.py")
     system = Faulty()
     system.refused.add(f"{root}/locked")
-    scanner = scanner_of(root, system=system)
-    known = full(scanner)
+    scanner, known = scanned(root, system=system)
     assert set(known) == {"a.py"}
     assert scanner.skipped_folders == {"locked": "unreadable"}
     system.refused.clear()
@@ -96,8 +79,7 @@ def test_a_root_that_cant_be_listed_is_gone(root: Path) -> None:
 
 def test_the_root_goes_and_comes_back(root: Path) -> None:
     make(root, "a.py", "sub/b.py")
-    scanner = scanner_of(root)
-    known = full(scanner)
+    scanner, known = scanned(root)
     shutil.rmtree(root)
     for call in (
         lambda: scanner.sweep(known),
@@ -168,8 +150,7 @@ def test_examine_finds_a_folder_replaced_while_it_compares(root: Path) -> None:
 
     make(root, "n/old/a.py")
     system = Replacing()
-    scanner = scanner_of(root, system=system)
-    known = full(scanner)
+    scanner, known = scanned(root, system=system)
     system.stats = 0
     known = applied(known, scanner.examine([f"{root}/n"], known))
     assert system.stats > 2
@@ -193,8 +174,7 @@ def test_a_folder_that_changes_twice_within_a_tick_of_the_clock(root: Path) -> N
             return cast("os.stat_result", SimpleNamespace(**(fields | times)))
 
     make(root, "a.py")
-    scanner = scanner_of(root, system=Ticking())
-    known = full(scanner)
+    scanner, known = scanned(root, system=Ticking())
     make(root, "b.py")
     assert [record.path for record in scanner.sweep(known).upserted] == ["b.py"]
 
@@ -219,8 +199,7 @@ def test_a_change_of_rules_lists_everything_again(
     (user / ".gitconfig").write_text("[core]\nexcludesFile = ~/excludes\n" if "excludes" in file[7:] else "")
     path = Path(file.format(root=root, user=user))
     path.parent.mkdir(parents=True, exist_ok=True)
-    scanner = scanner_of(root)
-    known = full(scanner)
+    scanner, known = scanned(root)
     for content in (text, "", text, None):
         path.unlink() if content is None else path.write_text(content)
         changes = scanner.sweep(known) if mode == "sweep" else scanner.examine([str(path)], known)
@@ -235,8 +214,7 @@ def test_the_index_decides_on_folders_people_use_too(root: Path) -> None:
     make(root, "a.py", "vendor/b.py", "c.log", "x/d.log")
     (root / ".gitignore").write_text("*.log\n/x/\n")
     git(root, "add", "a.py")
-    scanner = scanner_of(root)
-    known = full(scanner)
+    scanner, known = scanned(root)
     assert set(known) == {".gitignore", "a.py"}
     git(root, "add", "-f", "vendor/b.py", "c.log", "x/d.log")
     known = applied(known, scanner.sweep(known))
@@ -252,8 +230,7 @@ def test_a_large_tree_is_listed_in_steps_and_examined_after_them(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make(root, *(f"d{number}/f{n}.py" for number in range(4) for n in range(5)))
-    scanner = scanner_of(root)
-    known = full(scanner)
+    scanner, known = scanned(root)
     monkeypatch.setattr(scan, "LISTED_NOW", 10)
     monkeypatch.setattr(lister, "_FOLDERS_AT_ONCE", 1)
     monkeypatch.setattr(rules, "RACY_NS", 0)  # rules that were just written would have to be read again
@@ -363,8 +340,7 @@ def test_any_operations(
         monkeypatch.setattr(scan, "LISTED_NOW", 5)
     chaos = Chaos(root, seed)
     settings = ScanSettings(max_file_bytes=150)
-    scanner = scanner_of(root, settings, Later() if seed % 2 else System())
-    known = full(scanner)
+    scanner, known = scanned(root, settings, Later() if seed % 2 else System())
     for _ in range(20):
         chaos.touched.clear()
         if seed % 2:

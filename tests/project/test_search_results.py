@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import pytest
 from foveal.daemon.config.settings import ProjectConfig
-from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
 from foveal.daemon.index.records import StoredChunk
 from foveal.daemon.languages.shared.records import Symbol
@@ -115,12 +114,6 @@ def test_the_line_of_a_reference_is_shown(project: Indexed, line: int, shown: in
     assert one(project, "open session", "auth.py", line=line)["line"] == shown
 
 
-def test_nothing_is_nothing(project: Indexed) -> None:
-    assert described(project, "x") == ([], [])
-    broken = replace(snapshot(project), reader=_unreadable)
-    assert describe_all(broken, "x") == ([], [])
-
-
 def test_a_file_that_changed_on_the_disk_is_named(project: Indexed) -> None:
     (project.root / "auth.py").write_text("def other(): ...\n")
     results, stale = described(project, "x", Hit(chunks(project, "auth.py")[0], 0.5))
@@ -138,10 +131,6 @@ def test_a_file_that_changed_in_the_index_is_named_and_one_that_went_is_not(proj
         records = reader.load_files()
     project.tree = project.tree.with_changes(99, records.values(), ["guide.md"])
     assert described(project, "x", *hits) == ([], ["auth.py"])
-
-
-def _unreadable() -> Any:
-    raise DatabaseError("malformed")
 
 
 def test_what_the_graph_found_is_the_definition_around_the_reference(project: Indexed) -> None:

@@ -28,11 +28,11 @@ def counts(tree: Tree) -> tuple[int, int, dict[str, int]]:
 
 
 @given(st.lists(RECORDS), st.lists(RECORDS), st.lists(PATHS))
-def test_a_changed_tree_equals_one_made_anew(
+def test_a_changed_tree_equals_one_made_anew_and_its_names_generation_moves_with_the_names(
     before: list[FileRecord], upserted: list[FileRecord], removed: list[str]
 ) -> None:
     old = tree_of(*before)
-    kept = dict(old.files)
+    kept, layout = dict(old.files), old.layout
     new = old.with_changes(7, upserted, removed)
     files = {path: record for path, record in old.files.items() if path not in removed}
     files |= {record.path: record for record in upserted}
@@ -41,15 +41,6 @@ def test_a_changed_tree_equals_one_made_anew(
     assert new.generation == 7
     assert dict(old.files) == kept
     assert dict(new.layout.folders) == dict(Layout(files).folders)
-
-
-@given(st.lists(RECORDS), st.lists(RECORDS), st.lists(PATHS))
-def test_names_generation_moves_with_the_names(
-    before: list[FileRecord], upserted: list[FileRecord], removed: list[str]
-) -> None:
-    old = tree_of(*before)
-    layout = old.layout
-    new = old.with_changes(1, upserted, removed)
     if set(new.files) != set(old.files):
         assert new.names_generation > old.names_generation
     if not removed and {record.path for record in upserted} <= set(old.files):

@@ -219,15 +219,6 @@ def test_links_are_not_followed(root: Path, collector: Collector, start: Callabl
     assert collector.paths == {f"{root}/file"}
 
 
-def test_native_events_can_be_switched_off(
-    root: Path, collector: Collector, start: Callable[..., Watcher]
-) -> None:
-    watcher = start("", native=False)
-    assert watcher.mode == "polling"
-    watcher.add([f"{root}/a"])
-    assert watcher.streams == 0
-
-
 SCARCE = """
 import os, resource, sys, time
 from foveal.daemon.project.watcher import Watcher

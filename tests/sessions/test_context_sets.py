@@ -10,9 +10,7 @@ from foveal.daemon.sessions.context_sets import (
     MAX_ENTRY_CHARACTERS,
     SetMode,
     SetOutcome,
-    applet_entries,
     checked_entries,
-    merged_applet,
     name_warnings,
     replace_context,
     resume_text,
@@ -58,13 +56,6 @@ def test_a_set_is_replaced_merged_and_cleared() -> None:
     assert outcome.text == "files was cleared (2 removed)."
     one, outcome = change(one, "files", [])
     assert outcome.text == "files is as it was (0 entries)."
-
-
-def test_setting_the_same_entries_changes_nothing() -> None:
-    one, _ = change(session(), "ports", ["80"])
-    same, outcome = change(one, "ports", ["80", "080"])
-    assert same == one
-    assert outcome.text == "ports is as it was (1 entry)."
 
 
 def test_the_applet_is_merged_as_a_page() -> None:
@@ -135,23 +126,6 @@ def test_the_caps_hold_for_all_sets_at_once() -> None:
         replace_context(one, {"a": ["1"], "a ": ["2"]}, HOME)
 
 
-def test_another_form_is_refused() -> None:
-    for entries in (["tab=2"], ["my board"], ["board", "tab"], ["board", "=2"], ["board", " =2"]):
-        with pytest.raises(InvalidRequest, match="applet") as raised:
-            applet_entries(entries)
-        assert raised.value.field == "items"
-
-
-def test_a_merge_joins_parameters_of_the_same_page_only() -> None:
-    def check(former: list[str], given: list[str], expected: tuple[str, ...]) -> None:
-        assert merged_applet(former, given) == expected
-
-    check([], ["board", "tab=1"], ("board", "tab=1"))
-    check(["board", "tab=1"], [], ("board", "tab=1"))
-    check(["board", "tab=1", "id=7"], ["board", "tab=2"], ("board", "tab=2", "id=7"))
-    check(["board", "tab=1"], ["notes"], ("notes",))
-
-
 def test_the_text_says_all_that_is_set(tmp_path: Path) -> None:
     here = tmp_path / "notes.md"
     here.touch()
@@ -189,17 +163,14 @@ def test_the_text_says_all_that_is_set(tmp_path: Path) -> None:
 
 
 def test_each_part_stands_alone() -> None:
-    def check(session: Session, *expected: str) -> None:
-        lines = resume_text(session).text.split("\n")
+    def check(one: Session, *expected: str) -> None:
+        lines = resume_text(one).text.split("\n")
         assert lines == ["Context of this session, as it was left:", *expected]
 
-    def with_context(**context: tuple[str, ...]) -> Session:
-        return Session("s1", "/project", "2025-01-01T00:00:00.000Z", context=context)
-
-    check(with_context(files=("/tmp",)), "Relevant files:", "- /tmp")
-    check(with_context(files=("/gone",)), "Relevant files:", "(1 file not found)")
-    check(with_context(applet=("board",)), "Last applet: board")
-    check(with_context(ports=("80",)), "ports: 80")
+    check(session(files=("/tmp",)), "Relevant files:", "- /tmp")
+    check(session(files=("/gone",)), "Relevant files:", "(1 file not found)")
+    check(session(applet=("board",)), "Last applet: board")
+    check(session(ports=("80",)), "ports: 80")
 
 
 def check(set_name: str, given: list[str], *expected: str) -> None:
@@ -257,7 +228,10 @@ def test_the_applet_has_its_form() -> None:
     check("applet", ["board", "board"], "board")
     check("applet", ["board", "tab=1", "tab=1"], "board", "tab=1")
     check("applet", [])
-    refused("applet", "tab=1", "slug")
+    for entries in (["tab=2"], ["my board"], ["board", "tab"], ["board", "=2"], ["board", " =2"]):
+        with pytest.raises(InvalidRequest, match="applet") as raised:
+            checked_entries("applet", entries, HOME)
+        assert raised.value.field == "items"
 
 
 def test_every_entry_is_one_line_of_a_length_that_is_not_empty() -> None:

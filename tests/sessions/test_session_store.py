@@ -19,6 +19,7 @@ from foveal.daemon.core.system import System
 from foveal.daemon.rules.records import ItemKey
 from foveal.daemon.sessions.context_sets import set_context
 from foveal.daemon.sessions.session import (
+    MAX_ID_CHARACTERS,
     IncludedItem,
     Session,
     idle,
@@ -122,7 +123,10 @@ def test_an_id_that_leads_elsewhere_touches_nothing(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir()
     meta(tmp_path, "../x").write_text("{}")
     store = open_store(tmp_path)
-    for bad in ("../x", "..", ".", "a/b", str(tmp_path / "x"), "x" * 200, "a\0", " "):
+    for bad in (
+        "../x", "..", ".", "a/b", str(tmp_path / "x"), "x" * (MAX_ID_CHARACTERS + 1), "a\0", " ", "a\\b", "a b",
+        ".hidden", "-rf", "a\n", "ä", "%2e%2e", ".removed-1",
+    ):  # fmt: skip
         for call in (
             store.get,
             store.find,
@@ -130,8 +134,9 @@ def test_an_id_that_leads_elsewhere_touches_nothing(tmp_path: Path) -> None:
             lambda one: store.update(one, renamed("x")),
             lambda one: store.create("/project", [], session_id=one),
         ):
-            with pytest.raises(InvalidRequest, match="session_id"):
+            with pytest.raises(InvalidRequest, match="session_id") as raised:
                 call(bad)
+            assert raised.value.field == "session_id"
     assert (tmp_path / "x" / "meta.json").read_text() == "{}"
     assert os.listdir(tmp_path / "sessions") == []
 
@@ -282,15 +287,9 @@ def test_above_the_number_the_ended_and_then_those_longest_unused_go(tmp_path: P
     assert sorted(os.listdir(tmp_path / "sessions")) == sorted([*"gfea", "empty"])
     with pytest.raises(NotFound, match="longest unused"):
         store.get("b")
-
-
-def test_a_lower_number_holds_at_once_and_the_new_session_stays(tmp_path: Path) -> None:
-    store = open_store(tmp_path)
-    for session_id in "abcdef":
-        store.create("/project", [], session_id=session_id)
     store = open_store(tmp_path, max_count=1)
     store.create("/project", [], session_id="z")
-    assert ids(store) == ["z"]
+    assert ids(store) == ["z"], "a lower number holds at once"
 
 
 # --- Crashes ---

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -135,16 +136,6 @@ async def test_the_same_transcript_adds_nothing_twice(
     assert len(kept(project)) == 2
 
 
-async def test_a_decision_out_of_two_sessions_is_grafted_once(
-    project: Project, grafting: GraftService, tmp_path: Path
-) -> None:
-    for session_id in ("s1", "s2"):
-        path, _ = conversation(project, tmp_path / f"{session_id}.jsonl", session_id=session_id)
-        result = await grafting.graft(project, path)
-        assert (result.grafted, result.duplicates) == ((1, 0) if session_id == "s1" else (0, 1))
-    assert [one.session_id for one in kept(project)] == ["s1"]
-
-
 async def test_bad_files_are_refused_and_bad_lines_reported(
     project: Project, grafting: GraftService, tmp_path: Path
 ) -> None:
@@ -218,6 +209,10 @@ async def test_a_process_that_dies_or_hangs_is_an_error(
     monkeypatch.setattr(grafting_module, "MINING_S", 0.01)
     with pytest.raises(FovealError, match="within"):
         await grafting.graft(project, path)
+
+
+def test_miner_ends_with_its_input() -> None:
+    assert subprocess.run(grafting_module.ARGV, input=b"", capture_output=True, check=False).returncode != 0
 
 
 async def test_subagent_in_its_parents_transcript_is_grafted_by_its_name(

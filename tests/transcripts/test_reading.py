@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import os
 import tracemalloc
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from foveal.daemon.core.errors import InvalidRequest
+from foveal.daemon.core.system import System
+from foveal.daemon.transcripts import cursor as cursor_store
+from foveal.daemon.transcripts.cursor import Cursor, CursorStore
 from foveal.daemon.transcripts.entry import TranscriptReader
 from foveal.daemon.transcripts.plain import PlainTextReader
-from foveal.daemon.transcripts.transcript_file import MAX_LINE_BYTES
+from foveal.daemon.transcripts.transcript_file import MAX_FILE_BYTES, MAX_LINE_BYTES
 from foveal.daemon.transcripts.transcripts import READERS, read, reader_for
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -227,7 +231,7 @@ _JSON = st.recursive(
 @settings(max_examples=examples(150))
 @given(
     kind=st.sampled_from(
-        (
+        [
             "user",
             "assistant",
             "attachment",
@@ -236,7 +240,7 @@ _JSON = st.recursive(
             "event_msg",
             "session_meta",
             "compacted",
-        )
+        ]
     ),
     fields=_JSON,
 )
@@ -259,3 +263,115 @@ def test_arbitrary_files_are_read_safely(tmp_path: Path) -> None:
         path.write_bytes(content)
         with pytest.raises(InvalidRequest), read(str(path)):
             pass
+
+
+# Cursors are kept by the transcript that they are of, and the oldest are forgotten.
+
+
+class Clock(System):
+    """A clock that goes on by a nanosecond whenever it is read."""
+
+    def __init__(self) -> None:
+        self._time = 0
+
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(0, UTC)
+
+    def time_ns(self) -> int:
+        self._time += 1
+        return self._time
+
+
+def cursor(size: int) -> Cursor:
+    return Cursor(7, size, "d" * 32, 1, 2)
+
+
+def test_cursor_roundtrips(tmp_path: Path) -> None:
+    path = str(tmp_path / "t.jsonl")
+    store = CursorStore(str(tmp_path), Clock())
+    assert store.find(path) is None
+    assert list(tmp_path.iterdir()) == []
+    store.put(path, cursor(10))
+    store.put(path, cursor(20))
+    store.put(f"{path}2", cursor(30))
+    again = CursorStore(str(tmp_path), Clock())
+    assert (again.find(path), again.find(f"{path}2"), again.find(f"{path}3")) == (
+        cursor(20),
+        cursor(30),
+        None,
+    )
+
+
+def test_oldest_cursors_are_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cursor_store, "CURSORS_MAX", 3)
+    store = CursorStore(str(tmp_path), Clock())
+    for name in ("/a", "/b", "/c", "/a", "/d", "/e"):
+        store.put(name, cursor(1))
+    assert [name for name in ("/a", "/b", "/c", "/d", "/e") if store.find(name)] == ["/a", "/d", "/e"]
+
+
+def test_damaged_store_loses_only_cursors(tmp_path: Path) -> None:
+    (tmp_path / cursor_store.NAME).write_bytes(b"no database" * 1_000)
+    store = CursorStore(str(tmp_path), Clock())
+    assert store.find("/a") is None
+    store.put("/a", cursor(1))
+    assert store.find("/a") == cursor(1)
+
+
+# Only regular files of the user are read, whatever a path names, and in pieces of bounded size.
+
+
+def refusal(path: str) -> str:
+    """Return why a path isn't read."""
+    with pytest.raises(InvalidRequest) as caught, read(path):
+        pass
+    assert caught.value.field == "transcript_path"
+    return str(caught.value)
+
+
+def test_invalid_transcript_paths_are_refused(tmp_path: Path) -> None:
+    def check(path: Path | str, *words: str) -> None:
+        message = refusal(str(path))
+        assert all(word in message for word in words), message
+
+    pipe, folder, empty, prose = (tmp_path / name for name in ("pipe", "folder", "empty", "prose"))
+    os.mkfifo(pipe)
+    folder.mkdir()
+    empty.touch()
+    prose.write_text("Dear diary,\ntoday I decided nothing.\n")
+    check(tmp_path / "missing", "can't be read", "No such file")
+    check("t.jsonl", "no absolute path")
+    check("", "no absolute path")
+    check(f"{tmp_path}/a\0b", "no absolute path")
+    check(f"{tmp_path}/a\ud800b", "a character that no path has")
+    check(f"{prose}/x", "can't be read")
+    check(tmp_path / ("x" * 300), "can't be read")
+    check(folder, "is a folder")
+    check(pipe, "not a regular file")
+    check("/dev/null", "not a regular file")
+    check("/dev/zero", "not a regular file")
+    check(empty, "is empty")
+    check(prose, "no transcript", "docs/transcripts.md")
+    for name, target in (("to-pipe", pipe), ("to-device", Path("/dev/zero")), ("to-folder", folder)):
+        (tmp_path / name).symlink_to(target)
+        check(tmp_path / name, "folder" if target is folder else "not a regular file")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    check(tmp_path / "loop", "can't be read")
+
+
+def test_foreign_or_endless_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t.jsonl"
+    with path.open("wb") as file:
+        file.truncate(MAX_FILE_BYTES + 1)
+    assert "more than" in refusal(str(path))
+    write(path, [Claude().user("x")])
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    assert "belongs to the user" in refusal(str(path))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_an_unreadable_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    write(path, [Claude().user("x")])
+    path.chmod(0)
+    assert "Permission denied" in refusal(str(path))
