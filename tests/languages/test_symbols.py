@@ -118,7 +118,7 @@ def test_typescript_definitions() -> None:
     check(TYPESCRIPT, "tsx")
 
 
-def test_typescript_heads() -> None:
+def test_typescript_heads_and_docs() -> None:
     found = heads(TYPESCRIPT, "typescript")
     assert found["Stack"] == "export class Stack<T> extends Base"
     assert found["Stack.push"] == "push(a: string,\n  b: number): void"
@@ -130,6 +130,10 @@ def test_typescript_heads() -> None:
     assert found["a"] == "export const a = 1"
     assert found["Q"] == 'type Q =\n  | import("./imp").Foo\n  | "b";'
     assert found["foo"] == 'declare module "foo"'
+    said = docs(TYPESCRIPT, "typescript")
+    assert [said[name] for name in ("Stack", "Stack.handle", "Stack.push", "Shape")] == [
+        "Holds things.", "Handles it.", "Pushes one", "",
+    ]  # fmt: skip
 
 
 GO = """\
