@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.rules.server_config import McpServer
 from msgspec.structs import replace
 
-SERVER = McpServer(
-    name="web",
-    host="claude-code",
-    scope="project",
-    source="/p/.mcp.json",
-    line=3,
-    base="/p",
-    command="uvx",
-    arguments=("web-mcp", "--fast"),
-)
+from tests import server_cases
+
+SERVER = replace(server_cases.SERVER, command="uvx", arguments=("web-mcp", "--fast"))
 
 
 def test_digest_covers_what_runs() -> None:
