@@ -17,7 +17,7 @@ from foveal.ipc.listener import bind
 from foveal.ipc.protocol import Decoder, Message, Notification, Response, encode_notification, encode_request
 from foveal.ipc.server import ACCEPTED_AT_ONCE, Server
 
-from tests.both_loops import on_both_loops
+from tests.both_loops import eventually, on_both_loops
 
 
 class Methods:
@@ -100,13 +100,6 @@ class Raw:
 
     def __exit__(self, *error: object) -> None:
         self.socket.close()
-
-
-async def eventually(condition: Callable[[], bool]) -> None:
-    """Let the loop run until something becomes true."""
-    async with asyncio.timeout(20):
-        while not condition():  # noqa: ASYNC110 - the condition is a property of kernel and loop, without an event
-            await asyncio.sleep(0)
 
 
 async def settled(number: Callable[[], int]) -> int:

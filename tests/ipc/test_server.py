@@ -21,7 +21,7 @@ from foveal.ipc.listener import bind, remove_socket
 from foveal.ipc.protocol import Decoder, Message, Response, encode_request
 from foveal.ipc.server import Server
 
-from tests.both_loops import on_both_loops
+from tests.both_loops import eventually, on_both_loops
 
 
 class Methods:
@@ -122,13 +122,6 @@ async def raw(path: str) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.St
         writer.close()
         with contextlib.suppress(ConnectionError):
             await writer.wait_closed()
-
-
-async def eventually(condition: Callable[[], bool]) -> None:
-    """Let the loop run until something becomes true."""
-    async with asyncio.timeout(20):
-        while not condition():  # noqa: ASYNC110 - the condition is a property of kernel and loop, without an event
-            await asyncio.sleep(0)
 
 
 @on_both_loops
