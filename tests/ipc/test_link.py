@@ -5,54 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 import pytest
 from foveal.ipc.aclient import DaemonLink
-from foveal.ipc.connection import Connection
 from foveal.ipc.errors import DaemonUnavailable, RpcError
-from foveal.ipc.listener import bind
-from foveal.ipc.server import Server
 
-
-class Daemon:
-    """Methods that answer, fail, wait for `gate`, or hang up."""
-
-    def __init__(self) -> None:
-        self.gate = asyncio.Event()
-        self.entered = asyncio.Event()
-        self.waiting = 0
-
-    def __call__(self, connection: Connection, method: str, params: dict[str, Any]) -> Any:
-        match method:
-            case "Echo":
-                return params
-            case "Wait":
-                return self._wait(params)
-            case "Drop":
-                connection.close()
-                return asyncio.get_running_loop().create_future()
-            case "Subscribe" if params["topics"] == ["drop"]:
-                connection.close()
-                return asyncio.get_running_loop().create_future()
-            case "Subscribe" if "wrong" not in params["topics"]:
-                connection.publish({"topic": params["topics"][0], "data": 1})
-                return {}
-        raise RpcError("not_found", f"no {method}")
-
-    async def _wait(self, params: dict[str, Any]) -> dict[str, Any]:
-        self.waiting += 1
-        self.entered.set()
-        await self.gate.wait()
-        return params
-
-
-@asynccontextmanager
-async def serving(path: str) -> AsyncIterator[tuple[Server, Daemon]]:
-    daemon = Daemon()
-    async with Server(daemon, lambda error: None, lambda error, method: None) as server:
-        server.start(bind(path))
-        yield server, daemon
+from tests.ipc_cases import serving
 
 
 @asynccontextmanager
@@ -91,7 +49,7 @@ async def test_without_a_daemon_it_says_so_and_it_comes_back_with_one(path: str)
 async def test_a_loss_ends_what_was_in_flight_and_nothing_is_repeated(path: str) -> None:
     async with serving(path) as (server, daemon), linked(path) as link:
         waiting = asyncio.ensure_future(link.call("Wait", {}))
-        await daemon.entered.wait()
+        await daemon.until(lambda: daemon.started == 1)
         with pytest.raises(DaemonUnavailable, match="went away during Drop"):
             await link.call("Drop", {})
         with pytest.raises(DaemonUnavailable, match="went away during Wait"):
@@ -99,7 +57,7 @@ async def test_a_loss_ends_what_was_in_flight_and_nothing_is_repeated(path: str)
         assert await asyncio.gather(*[link.call("Echo", {"n": n}) for n in range(20)]) == [
             {"n": n} for n in range(20)
         ]
-        assert (server.statistics().accepted, daemon.waiting) == (2, 1)
+        assert (server.statistics().accepted, daemon.started) == (2, 1)
 
 
 async def test_closing_while_it_connects_ends_that_too(path: str) -> None:
@@ -113,7 +71,7 @@ async def test_closing_while_it_connects_ends_that_too(path: str) -> None:
 
 async def test_a_subscription_that_fails_leaves_no_connection(path: str) -> None:
     async with serving(path) as (server, _), linked(path) as link:
-        with pytest.raises(RpcError, match="no Subscribe"):
+        with pytest.raises(RpcError, match="no method Subscribe"):
             await link.subscribe(["wrong"])
         with pytest.raises(DaemonUnavailable, match="went away during Subscribe"):
             await link.subscribe(["drop"])
