@@ -309,14 +309,10 @@ def test_a_name_that_too_many_files_have_is_not_guessed() -> None:
 
 
 def test_older_rules() -> None:
-    files = tree("old/Shop/Price/List.php") | {
-        "composer.json": json.dumps({"autoload": {"psr-0": {"Shop": "old/"}}})
-    }
-    check(files, "x.php", "php", "Shop\\Price\\List", "old/Shop/Price/List.php")
-    files = tree("old/Shop/Price/List.php") | {
-        "composer.json": json.dumps({"autoload": {"psr-0": {"": "old/Shop"}}})
-    }
-    check(files, "x.php", "php", "Price_List", "old/Shop/Price/List.php")
+    for prefix, folder, module in (("Shop", "old/", "Shop\\Price\\List"), ("", "old/Shop", "Price_List")):
+        files = tree("old/Shop/Price/List.php")
+        files["composer.json"] = json.dumps({"autoload": {"psr-0": {prefix: folder}}})
+        check(files, "x.php", "php", module, "old/Shop/Price/List.php")
 
 
 HOSTILE = [
