@@ -13,6 +13,13 @@ import uvloop
 LOOPS = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
 
 
+async def eventually(condition: Callable[[], bool]) -> None:
+    """Let the loop run until something becomes true."""
+    async with asyncio.timeout(20):
+        while not condition():  # noqa: ASYNC110 - the condition is a property of kernel and loop, without an event
+            await asyncio.sleep(0)
+
+
 def on_both_loops(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
     """Run an async test once on each loop."""
 

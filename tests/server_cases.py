@@ -93,6 +93,12 @@ for line in sys.stdin:
 """
 
 
+SERVER = McpServer(
+    name="web", host="claude-code", scope="project", source="/p/.mcp.json", line=1, base="/p", command="x"
+)
+"""A server as a test changes it."""
+
+
 def sdk_server(folder: Path) -> McpServer:
     """Write the server made with the SDK, and return its definition."""
     (folder / "shop.py").write_text(SDK_SERVER)

@@ -8,7 +8,7 @@ import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -84,6 +84,23 @@ async def linked(argv: tuple[str, ...] = ARGV) -> AsyncIterator[Linked]:
             await task
         assert one.link.pid is None
         assert pid is None or not psutil.pid_exists(pid)
+
+
+@asynccontextmanager
+async def lazily(
+    started: Callable[[], Awaitable[None]],
+    died: Callable[[str], None] = lambda reason: None,
+    argv: tuple[str, ...] = ARGV,
+    *,
+    lazy: bool = True,
+) -> AsyncIterator[ChildProcess[Event]]:
+    """Run a link that starts its process with the first request; in the end both are stopped."""
+    child = ChildProcess[Event]("indexer", argv, lambda event: None, started, died, lazy=lazy)
+    async with asyncio.timeout(GENEROUS_S):
+        task = asyncio.create_task(child.run())
+        yield child
+        await child.stop(GENEROUS_S)
+        await task
 
 
 @pytest.fixture
@@ -244,9 +261,7 @@ async def test_a_lazy_process_starts_with_the_first_request_and_rests_until_the_
     async def started() -> None:
         starts.append(child.pid)
 
-    child = ChildProcess[Event]("indexer", ARGV, lambda event: None, started, lambda reason: None, lazy=True)
-    async with asyncio.timeout(GENEROUS_S):
-        task = asyncio.create_task(child.run())
+    async with lazily(started) as child:
         await asyncio.sleep(0)
         assert child.pid is None
         assert await child.request(CloseProject("/")) is None
@@ -258,14 +273,12 @@ async def test_a_lazy_process_starts_with_the_first_request_and_rests_until_the_
         assert await child.request(CloseProject("/")) is None
         await resting
         assert child.pid not in {None, first}
-        await child.stop(GENEROUS_S)
-        await task
-        with pytest.raises(ChildDied):
-            await child.request(CloseProject("/"))
+    with pytest.raises(ChildDied):
+        await child.request(CloseProject("/"))
     assert len(starts) == 2
 
 
-async def test_start_requests_come_before_waiting_requests(command: OpenProject) -> None:
+async def test_start_requests_come_before_waiting_requests() -> None:
     order: list[str] = []
 
     async def started() -> None:
@@ -279,15 +292,11 @@ async def test_start_requests_come_before_waiting_requests(command: OpenProject)
         await child.request(CloseProject("/"))
         order.append("asked")
 
-    child = ChildProcess[Event]("indexer", ARGV, lambda event: None, started, lambda reason: None, lazy=True)
-    async with asyncio.timeout(GENEROUS_S):
-        task = asyncio.create_task(child.run())
+    async with lazily(started) as child:
         await asyncio.gather(ask(), ask())
         assert order == ["start 0", "start 1", "start 2", "asked", "asked"]
         assert (child.is_ready, child.is_asked) == (True, False)
-        await child.stop(GENEROUS_S)
-        await task
-        assert not child.is_ready
+    assert not child.is_ready
 
 
 async def test_lazy_process_can_be_woken_without_a_request() -> None:
@@ -296,9 +305,7 @@ async def test_lazy_process_can_be_woken_without_a_request() -> None:
     async def started() -> None:
         ready.set()
 
-    child = ChildProcess[Event]("indexer", ARGV, lambda event: None, started, lambda reason: None, lazy=True)
-    async with asyncio.timeout(GENEROUS_S):
-        task = asyncio.create_task(child.run())
+    async with lazily(started) as child:
         child.wake()
         await ready.wait()
         assert child.pid is not None
@@ -310,13 +317,9 @@ async def test_lazy_process_can_be_woken_without_a_request() -> None:
         psutil.Process(child.pid).resume()
         await asked
         assert not child.is_asked
-        await child.stop(GENEROUS_S)
-        await task
 
 
-async def test_lazy_process_that_dies_at_start_is_restarted(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_lazy_process_that_dies_at_start_is_restarted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linking, "BACKOFF_S", (0.001,))
     starts: list[int] = []
 
@@ -327,13 +330,9 @@ async def test_lazy_process_that_dies_at_start_is_restarted(
             os.kill(child.pid, signal.SIGKILL)
         await child.request_at_start(CloseProject("/"))
 
-    child = ChildProcess[Event]("indexer", ARGV, lambda event: None, started, lambda reason: None, lazy=True)
-    async with asyncio.timeout(GENEROUS_S):
-        task = asyncio.create_task(child.run())
+    async with lazily(started) as child:
         assert await child.request(CloseProject("/")) is None
         assert len(starts) == 2
-        await child.stop(GENEROUS_S)
-        await task
 
 
 async def test_unreadable_message_ends_the_process_only(
@@ -350,12 +349,8 @@ async def test_unreadable_message_ends_the_process_only(
 
     async def started() -> None: ...
 
-    child = ChildProcess[Event]("indexer", argv, lambda event: None, started, died.put_nowait)
-    async with asyncio.timeout(GENEROUS_S):
-        task = asyncio.create_task(child.run())
+    async with lazily(started, died.put_nowait, argv, lazy=False):
         await died.get()
         await died.get()  # it was started again
-        await child.stop(GENEROUS_S)
-        await task
     assert "could not be read" in caplog.text
     assert "CloseProjekt" in caplog.text

@@ -238,6 +238,11 @@ patterns = st.builds(
 )
 
 
+@given(patterns, st.lists(st.sampled_from(["a", "b", "ab", "ba"]), min_size=1, max_size=4).map("/".join))
+def test_it_agrees_with_the_oracle(pattern: str, path: str) -> None:
+    assert compile_glob(pattern).matches(path) == oracle(pattern, path)
+
+
 @given(st.text(string.printable, min_size=1, max_size=40), st.text(string.printable, max_size=40))
 @example("!a", "a")
 def test_any_text_compiles_or_is_refused(pattern: str, path: str) -> None:

@@ -35,21 +35,8 @@ class Disk(System):
     def statvfs(self, path: str) -> os.statvfs_result:
         if self._error:
             raise OSError(self._error, os.strerror(self._error), path)
-        size = 1 << 30
-        return os.statvfs_result(
-            (
-                4096,
-                4096,
-                size,
-                self._blocks,
-                self._blocks,
-                1 << 20,
-                self._files,
-                self._files,
-                self._flags,
-                255,
-            )
-        )
+        free = (self._blocks, self._blocks, 1 << 20, self._files, self._files)
+        return os.statvfs_result((4096, 4096, 1 << 30, *free, self._flags, 255))
 
     def may_write(self, folder: str) -> bool:
         return self.writable

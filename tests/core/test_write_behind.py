@@ -13,6 +13,8 @@ from foveal.daemon.core.errors import StateError
 from foveal.daemon.core.work import Work
 from foveal.daemon.core.write_behind import WriteBehind
 
+from tests.both_loops import eventually
+
 
 @dataclass
 class Disk:
@@ -44,12 +46,6 @@ async def waiting(disk: Disk) -> AsyncIterator[WriteBehind[int]]:
         work.close()
 
 
-async def until(is_so: object) -> None:
-    async with asyncio.timeout(20):
-        while not is_so():  # type: ignore[operator]  # noqa: ASYNC110 - the end of background work is no event
-            await asyncio.sleep(0)
-
-
 async def test_values_are_written_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(write_behind, "WRITE_S", 0.0)
     disk = Disk()
@@ -57,10 +53,10 @@ async def test_values_are_written_by_themselves(monkeypatch: pytest.MonkeyPatch)
         for number in (1, -1, 2):
             queue.put(number, 1)
         assert queue.latest == 2
-        await until(lambda: disk.kept)
+        await eventually(lambda: bool(disk.kept))
         assert disk.kept == [1, 2]
         assert not queue.latest
-        await until(lambda: queue.lost == 1)
+        await eventually(lambda: queue.lost == 1)
 
 
 async def test_refused_values_wait_in_their_order_and_are_tried_again(
@@ -74,7 +70,7 @@ async def test_refused_values_wait_in_their_order_and_are_tried_again(
         assert queue.problem == "numbers are not on the disk: no room"
         queue.put(2, 1)
         disk.full = False
-        await until(lambda: not queue.problem)
+        await eventually(lambda: not queue.problem)
         assert (disk.kept, queue.lost) == ([1, 2], 0)
 
 

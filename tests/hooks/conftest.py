@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.conftest import DaemonProcess
+from tests.conftest import DaemonProcess, write_files
 from tests.hook_install_cases import Machine
 
 
@@ -28,6 +29,17 @@ def path(folder: Path) -> str:
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Machine:
     return Machine(tmp_path, monkeypatch, capsys)
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """Write a program `foveal` that runs this tree's."""
+    path = (
+        write_files(tmp_path, {"bin/foveal": f'#!/bin/sh\nexec "{sys.executable}" -m foveal "$@"\n'})
+        / "bin/foveal"
+    )
+    path.chmod(0o755)
+    return path
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,12 +19,9 @@ from tests.hooks.test_install_git import HOOKS
 class Repository:
     """A repository with git's hooks installed as `foveal hooks install git` does, and its experiences."""
 
-    def __init__(self, root: Path, daemon: DaemonProcess) -> None:
+    def __init__(self, root: Path, daemon: DaemonProcess, program: Path) -> None:
         self.root = root
         self.daemon = daemon
-        program = root.parent / "bin" / "foveal"
-        write_files(root.parent, {"bin/foveal": f'#!/bin/sh\nexec {sys.executable} -m foveal "$@"\n'})
-        program.chmod(0o755)
         for name in HOOKS:
             path = root / ".git" / "hooks" / name
             path.write_text(ScriptBlock(name, str(program)).register(""))
@@ -77,9 +73,9 @@ def becomes(events: Client, find: Callable[[], object], wanted: object) -> None:
     raise AssertionError(f"it stayed {find()!r}")
 
 
-def test_decision_gets_its_commit(daemon: DaemonProcess, shop: Path) -> None:
+def test_decision_gets_its_commit(daemon: DaemonProcess, shop: Path, program: Path) -> None:
     daemon.open_ready(shop)
-    here = Repository(shop, daemon)
+    here = Repository(shop, daemon, program)
     base = here.git("rev-parse", "HEAD")
     first, other = here.decide("Use WAL", "src/shop/auth.py"), here.decide("Use Vue", "web/app.ts")
     assert here.get(first)["commit"] == base, "the one that was checked out"

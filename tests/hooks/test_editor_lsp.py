@@ -319,15 +319,3 @@ def test_unreachable_daemon_is_reported(daemon: DaemonProcess, shop: Path) -> No
         one.open("web/app.ts")
         assert one.end() == 0
         assert read_daemon_info(str(daemon.state)) is None
-
-
-def test_pump_imports_little() -> None:
-    code = (
-        "import sys, foveal.hooks.editors.lsp_pump; "
-        "heavy = {'asyncio', 'pygls', 'lsprotocol', 'aiohttp', 'msgpack', 'click', 'subprocess', 'foveal.daemon'}; "
-        "print(sorted(heavy & set(sys.modules)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=DEADLINE_S
-    )
-    assert done.stdout == "[]\n"

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.conftest import DEADLINE_S, DaemonProcess, need_tool
 
@@ -45,9 +48,16 @@ end
 """
 
 
-def run_neovim(
-    daemon: DaemonProcess, root: Path, lua: str, *, options: str = "{}", environ: dict[str, str] | None = None
-) -> Any:
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def neovim(shared_daemon: DaemonProcess, ready: Path) -> Run:
+    """Give what runs Lua in a project that is indexed."""
+    return partial(run_neovim, shared_daemon, ready)
+
+
+def run_neovim(daemon: DaemonProcess, root: Path, lua: str, *, options: str = "{}") -> Any:
     """Run Lua in a Neovim with the plugin and nothing else; return what it passed to `answer`."""
     nvim = need_tool("nvim")
     script = root.parent / "script.lua"
@@ -64,7 +74,6 @@ def run_neovim(
             **daemon.environ,
             "FOVEAL_TEST_ROOT": str(root),
             "FOVEAL_TEST_MS": str(int(DEADLINE_S * 1000)),
-            **(environ or {}),
         },
         cwd=root,
         capture_output=True,
@@ -76,11 +85,8 @@ def run_neovim(
     return json.loads(result.stdout)
 
 
-def test_neovim_buffer_events_reach_the_daemon(shared_daemon: DaemonProcess, shop: Path) -> None:
-    shared_daemon.open_ready(shop)
-    reply = run_neovim(
-        shared_daemon,
-        shop,
+def test_neovim_buffer_events_reach_the_daemon(neovim: Run, shared_daemon: DaemonProcess, shop: Path) -> None:
+    reply = neovim(
         """
         vim.cmd("edit web/app.ts")
         vim.api.nvim_buf_set_lines(0, 0, -1, false, { "// typed, and not saved" })
@@ -100,6 +106,11 @@ def test_neovim_buffer_events_reach_the_daemon(shared_daemon: DaemonProcess, sho
         seen.third = context("web/app.ts")
         vim.cmd("bwipeout!")
         seen.closed = context("web/app.ts")
+        vim.cmd("edit web/app.ts")
+        vim.api.nvim_buf_set_lines(0, 0, -1, false, { "// left behind" })
+        vim.cmd("doautocmd TextChanged")
+        require("foveal.report").flush()
+        seen.left = context("web/app.ts")
         answer(seen)
         """,
         options="{ unsaved_delay_ms = 1 }",
@@ -109,37 +120,15 @@ def test_neovim_buffer_events_reach_the_daemon(shared_daemon: DaemonProcess, sho
     assert "```typescript\n// typed again\n```" in reply["saved"]
     assert "// a third time" in reply["third"]
     assert "```typescript\n// typed again\n```" in reply["closed"]
-
-
-def test_leaving_neovim_withdraws_unsaved_text(shared_daemon: DaemonProcess, shop: Path) -> None:
-    shared_daemon.open_ready(shop)
-    seen = run_neovim(
-        shared_daemon,
-        shop,
-        """
-        vim.cmd("edit web/app.ts")
-        vim.api.nvim_buf_set_lines(0, 0, -1, false, { "// left behind" })
-        vim.cmd("doautocmd TextChanged")
-        require("foveal.report").flush()
-        answer(context("web/app.ts"))
-        """,
-    )
-    assert "// left behind" in seen
+    assert "// left behind" in reply["left"]
     deadline = time.monotonic() + DEADLINE_S
-    while (
-        "left behind"
-        in shared_daemon.call("GetContext", cwd=str(shop), focus_paths=["web/app.ts"])["context"]
-    ):
-        assert time.monotonic() < deadline
+    path = {"cwd": str(shop), "focus_paths": ["web/app.ts"]}
+    while "left behind" in shared_daemon.call("GetContext", **path)["context"]:
+        assert time.monotonic() < deadline, "leaving Neovim takes the text back"
 
 
-def test_the_commands_show_a_context_and_fill_the_quickfix_list(
-    shared_daemon: DaemonProcess, shop: Path
-) -> None:
-    shared_daemon.open_ready(shop)
-    reply = run_neovim(
-        shared_daemon,
-        shop,
+def test_the_commands_show_a_context_and_fill_the_quickfix_list(neovim: Run, shop: Path) -> None:
+    reply = neovim(
         """
         vim.cmd("edit src/shop/auth.py")
         vim.cmd("FovealContext how does a session end?")
@@ -164,10 +153,9 @@ def test_the_commands_show_a_context_and_fill_the_quickfix_list(
     assert (reply["file"], reply["line"]) == (str(shop / "src/shop/sessions.py"), 16)
 
 
-def test_request_starts_the_daemon_and_survives_a_restart(daemon: DaemonProcess, shop: Path) -> None:
-    program = shop.parent / "foveal"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m foveal "$@"\n')
-    program.chmod(0o755)
+def test_request_starts_the_daemon_and_survives_a_restart(
+    daemon: DaemonProcess, shop: Path, program: Path
+) -> None:
     reply = run_neovim(
         daemon,
         shop,
@@ -184,10 +172,8 @@ def test_request_starts_the_daemon_and_survives_a_restart(daemon: DaemonProcess,
     assert reply["first"] != reply["second"] == daemon.pid
 
 
-def test_docs_name_options_and_commands(shared_daemon: DaemonProcess, shop: Path) -> None:
-    names = run_neovim(
-        shared_daemon,
-        shop,
+def test_docs_name_options_and_commands(neovim: Run) -> None:
+    names = neovim(
         """
         local names = vim.tbl_keys(require("foveal").defaults)
         vim.list_extend(names, vim.tbl_keys(vim.api.nvim_get_commands({})))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgpack  # type: ignore[import-untyped] # it ships no types
+import pytest
 
 from tests.conftest import DEADLINE_S, DaemonProcess, need_tool
 
@@ -67,6 +69,15 @@ const change = (document, text) => {
 """
 
 
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def node(shared_daemon: DaemonProcess, ready: Path) -> Run:
+    """Give what runs a script in a project that is indexed."""
+    return partial(run_node, shared_daemon, ready)
+
+
 def run_node(daemon: DaemonProcess, root: Path, script: str, *, text: str = "", **settings: Any) -> Any:
     """Run a script behind the stand-in; return what it passed to `answer`."""
     node = need_tool("node")
@@ -102,11 +113,9 @@ VALUES: list[Any] = [
 ]  # fmt: skip
 
 
-def test_values_roundtrip(shared_daemon: DaemonProcess, shop: Path) -> None:
+def test_values_roundtrip(node: Run) -> None:
     packed = [msgpack.packb(value).hex() for value in VALUES]
-    reply = run_node(
-        shared_daemon,
-        shop,
+    reply = node(
         """
         const packed = JSON.parse(require("fs").readFileSync(0, "utf8"));
         answer(packed.map((one) => {
@@ -129,11 +138,8 @@ def test_values_roundtrip(shared_daemon: DaemonProcess, shop: Path) -> None:
         assert msgpack.unpackb(bytes.fromhex(encoded)) == value
 
 
-def test_vscode_document_events_reach_the_daemon(shared_daemon: DaemonProcess, shop: Path) -> None:
-    shared_daemon.open_ready(shop)
-    reply = run_node(
-        shared_daemon,
-        shop,
+def test_vscode_document_events_reach_the_daemon(node: Run, shared_daemon: DaemonProcess, shop: Path) -> None:
+    reply = node(
         """
         const seen = {};
         const document = makeDocument(`${root}/web/app.ts`, "");
@@ -177,11 +183,8 @@ def test_vscode_document_events_reach_the_daemon(shared_daemon: DaemonProcess, s
     assert "```typescript\n// typed again\n```" in after["context"], "deactivating takes the text back"
 
 
-def test_unsaved_text_setting_keeps_text_local(shared_daemon: DaemonProcess, shop: Path) -> None:
-    shared_daemon.open_ready(shop)
-    reply = run_node(
-        shared_daemon,
-        shop,
+def test_unsaved_text_setting_keeps_text_local(node: Run) -> None:
+    reply = node(
         """
         const document = makeDocument(`${root}/web/app.ts`, "");
         vscode.workspace.textDocuments.push(document);
@@ -198,11 +201,8 @@ def test_unsaved_text_setting_keeps_text_local(shared_daemon: DaemonProcess, sho
     assert "export function main" in reply[0]
 
 
-def test_query_opens_the_picked_place(shared_daemon: DaemonProcess, shop: Path) -> None:
-    shared_daemon.open_ready(shop)
-    reply = run_node(
-        shared_daemon,
-        shop,
+def test_query_opens_the_picked_place(node: Run, shop: Path) -> None:
+    reply = node(
         """
         extension.activate({ subscriptions: [] });
         answers.push("where is expire defined", "zzyzx", undefined);
@@ -220,10 +220,9 @@ def test_query_opens_the_picked_place(shared_daemon: DaemonProcess, shop: Path) 
     assert "nothing in the project has these words" in message
 
 
-def test_request_starts_the_daemon_and_survives_a_restart(daemon: DaemonProcess, shop: Path) -> None:
-    program = shop.parent / "foveal"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m foveal "$@"\n')
-    program.chmod(0o755)
+def test_request_starts_the_daemon_and_survives_a_restart(
+    daemon: DaemonProcess, shop: Path, program: Path
+) -> None:
     reply = run_node(
         daemon,
         shop,

@@ -46,6 +46,9 @@ HEAVY = (
     "threading",
     "logging",
     "dataclasses",
+    "inspect",
+    "tempfile",
+    "pathlib",
 )
 """What no event may pay for; json is needed where daemon.json tells the socket, and here it doesn't."""
 

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from foveal.daemon.hooks.grafts import MAX_FILES, HookGrafts, Spool
 from foveal.hooks.hosts.events import Event, Origin
 from foveal.hooks.spool import keep
 
+from tests.both_loops import eventually
 from tests.hook_cases import payload
 
 
@@ -51,13 +52,6 @@ async def running(state: Path, pool: Pool, **more: float) -> AsyncIterator[HookG
         await asyncio.wait([task])
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    """Let threads and the loop go on until something is so."""
-    async with asyncio.timeout(60):
-        while not condition():
-            await asyncio.to_thread(lambda: None)
-
-
 def waiting(state: Path) -> int:
     return len(Spool(str(state), System()).waiting())
 
@@ -76,7 +70,7 @@ async def test_subagent_transcript_is_grafted(tmp_path: Path) -> None:
     async with running(tmp_path, pool) as grafts:
         await grafts.keep(*told())
         cwd, path, session, agent, speaker = await next_graft(pool)
-        await until(lambda: waiting(tmp_path) == 0)
+        await eventually(lambda: waiting(tmp_path) == 0)
     assert path.endswith("agent-ab12.jsonl")
     assert (cwd, session[:4], agent, speaker) == ("/home/ada/shop", "6f1e", "explorer", "ab12")
 
@@ -87,7 +81,7 @@ async def test_report_is_grafted_if_transcript_is_unreadable(tmp_path: Path) -> 
         await grafts.keep(*told())
         assert (await next_graft(pool))[1].endswith(".jsonl")
         assert json.loads((await next_graft(pool))[1])["content"] == "Done."
-        await until(lambda: waiting(tmp_path) == 0)
+        await eventually(lambda: waiting(tmp_path) == 0)
 
 
 async def test_ungraftable_event_is_removed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -98,7 +92,7 @@ async def test_ungraftable_event_is_removed(tmp_path: Path, caplog: pytest.LogCa
             await grafts.keep("claude-code", "SubagentStop", "/w", "no JSON")
             await grafts.keep("no-host", "SubagentStop", "/w", "{}")
             await grafts.keep("claude-code", "Stop", "/w", "{}")
-            await until(lambda: waiting(tmp_path) == 0)
+            await eventually(lambda: waiting(tmp_path) == 0)
     assert pool.grafted.qsize() == 1
     assert "is gone" in caplog.text
 
@@ -112,11 +106,11 @@ async def test_temporary_failure_waits_for_next_start(
         await next_graft(pool)
         await grafts.keep(*told("codex"))
         assert "report" in (await next_graft(pool))[1], "it holds up no other"
-        await until(lambda: waiting(tmp_path) == 1)
+        await eventually(lambda: waiting(tmp_path) == 1)
     assert "the disk is full" in caplog.text
     async with running(tmp_path, pool):
         assert (await next_graft(pool))[1].endswith("agent-ab12.jsonl")
-        await until(lambda: waiting(tmp_path) == 0)
+        await eventually(lambda: waiting(tmp_path) == 0)
 
 
 async def test_stop_during_graft_loses_nothing(tmp_path: Path) -> None:
@@ -138,7 +132,7 @@ async def test_spooled_hooks_are_found(tmp_path: Path) -> None:
     async with running(tmp_path, pool) as grafts:
         await grafts.keep(*told())
         await next_graft(pool)
-        await until(lambda: waiting(tmp_path) == 0)
+        await eventually(lambda: waiting(tmp_path) == 0)
         host, *words, text = told("codex")
         Spool(str(tmp_path), System()).put((host, *words), text)
         grafts.look()
@@ -162,7 +156,7 @@ async def test_resting_conversation_is_grafted(tmp_path: Path) -> None:
             assert (cwd, path[-10:], session_id, agent, speaker) == (
                 "/home/ada/shop", "6f1e.jsonl", session, "claude-code", "",
             )  # fmt: skip
-            await until(lambda: waiting(tmp_path) == 0)
+            await eventually(lambda: waiting(tmp_path) == 0)
 
 
 async def test_active_conversation_spools_one_file(tmp_path: Path) -> None:
@@ -173,10 +167,10 @@ async def test_active_conversation_spools_one_file(tmp_path: Path) -> None:
             assert waiting(tmp_path) == 1
         await grafts.keep(*told("codex"))
         assert "report" in (await next_graft(pool))[1], "it holds up no other"
-        await until(lambda: waiting(tmp_path) == 1)
+        await eventually(lambda: waiting(tmp_path) == 1)
         await grafts.rest(*ending("SessionEnd"))
         assert (await next_graft(pool))[1].endswith("6f1e.jsonl")
-        await until(lambda: waiting(tmp_path) == 0)
+        await eventually(lambda: waiting(tmp_path) == 0)
     assert pool.grafted.empty()
 
 
@@ -193,7 +187,7 @@ async def test_rest_survives_a_restart(tmp_path: Path) -> None:
     pool = Pool()
     async with running(tmp_path, pool, rest_s=1e6):
         assert (await next_graft(pool))[1].endswith("6f1e.jsonl")
-        await until(lambda: waiting(tmp_path) == 0)
+        await eventually(lambda: waiting(tmp_path) == 0)
 
 
 async def test_unreadable_conversation_is_tried_once(
@@ -206,7 +200,7 @@ async def test_unreadable_conversation_is_tried_once(
             path.write_text(text) if text else None
             await grafts.rest(*ending(transcript_path=str(path)))
             await next_graft(pool)
-            await until(lambda: waiting(tmp_path) == 0)
+            await eventually(lambda: waiting(tmp_path) == 0)
         await grafts.rest(*ending(transcript_path=str(path)))
         await grafts.rest(*ending("SessionEnd", transcript_path=str(path)))
         await grafts.rest(*ending(transcript_path=""))

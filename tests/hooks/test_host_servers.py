@@ -8,17 +8,16 @@ import pytest
 from foveal.daemon.rules.server_config import read_definition
 from foveal.daemon.rules.service import McpServer
 from foveal.hooks.hosts.registry import host_named
+from msgspec.structs import replace
+
+from tests.server_cases import SERVER
 
 
 def read(name: str, definition: object) -> McpServer:
     host = host_named(name)
     assert host
     assert host.mcp
-    return read_definition(
-        McpServer(name="s", host=name, scope="project", source="/p/file", line=1, base="/p"),
-        definition,
-        host.mcp,
-    )
+    return read_definition(replace(SERVER, host=name, source="/p/file", command=""), definition, host.mcp)
 
 
 @pytest.mark.parametrize(

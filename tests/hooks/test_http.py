@@ -54,9 +54,6 @@ class Daemon:
     """A daemon's methods, one of each kind."""
 
     def __init__(self) -> None:
-        self.gate = asyncio.Event()
-        self.waiting = 0
-        self.changed = asyncio.Condition()
         self.subscribers: list[Connection] = []
 
     def __call__(self, connection: Connection, method: str, params: dict[str, Any]) -> Any:
@@ -65,32 +62,14 @@ class Daemon:
                 return {"method": method, "params": params}
             case "Fail":
                 raise RpcError(params["code"], "it failed", params.get("data"))
-            case "Wait":
-                return self.wait(params)
-            case "Drop":
-                connection.close()
-                return asyncio.get_running_loop().create_future()
             case "Odd":
                 return {"bytes": b"\xff\x00", "nan": math.nan, "inf": [math.inf, -math.inf], b"k": 1}
             case "Large":
                 return "x" * params["size"]
             case "Subscribe":
-                if "wrong" in params["topics"]:
-                    raise RpcError("invalid_params", "there is no topic 'wrong'", {"field": "topics"})
                 self.subscribers.append(connection)
                 return {"topics": params["topics"]}
         raise RpcError("unknown_method", f"there is no method {method!r}")
-
-    async def wait(self, params: dict[str, Any]) -> dict[str, Any]:
-        async with self.changed:
-            self.waiting += 1
-            self.changed.notify_all()
-        await self.gate.wait()
-        return params
-
-    async def until_waiting(self, count: int) -> None:
-        async with asyncio.timeout(20), self.changed:
-            await self.changed.wait_for(lambda: self.waiting == count)
 
 
 @asynccontextmanager

@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -270,42 +270,35 @@ def test_foreign_server_named_foveal_is_refused(machine: Machine) -> None:
         ('{"hooks": []}', "its hooks are no object"),
         ('{"hooks": {"Stop": {}}}', "hooks.Stop isn't a list"),
         ('{"hooks": {}, "hooks": {}}', "'hooks' stands there twice"),
+        (b'{\n"a": "\xff"}', "line 2: it isn't UTF-8"),
     ],
 )
-def test_unreadable_settings_are_refused(machine: Machine, text: str, problem: str) -> None:
-    machine.write({".claude/settings.json": text})
-    assert problem in machine.refuses("install", "claude-code", "--yes")
-
-
-def test_settings_that_are_not_utf8_are_refused(machine: Machine) -> None:
+def test_unreadable_settings_are_refused(machine: Machine, text: str | bytes, problem: str) -> None:
     machine.write({".claude/settings.json": ""})
-    (machine.home / ".claude" / "settings.json").write_bytes(b'{\n"a": "\xff"}')
-    assert "line 2: it isn't UTF-8" in machine.refuses("install", "claude-code", "--yes")
+    (machine.home / ".claude" / "settings.json").write_bytes(
+        text if isinstance(text, bytes) else text.encode()
+    )
+    assert problem in machine.refuses("install", "claude-code", "--yes")
+    machine.write({".claude/settings.json": "{}", ".claude.json": "{"})
+    assert ".claude.json, line 1" in machine.refuses("install", "claude-code", "--yes"), "nothing is written"
 
 
-def test_install_writes_nothing_if_any_file_is_unusable(machine: Machine) -> None:
-    machine.write({".claude.json": "{"})
-    assert ".claude.json, line 1" in machine.refuses("install", "claude-code", "--yes")
-
-
-@pytest.mark.parametrize("place", ["folder", "pipe", "dangling", "parent is a file"])
-def test_folder_in_place_of_settings_is_refused(machine: Machine, place: str) -> None:
+@pytest.mark.parametrize(
+    ("problem", "make"),
+    [
+        ("is a folder", lambda path: path.mkdir()),
+        ("is no regular file", os.mkfifo),
+        ("which doesn't exist", lambda path: path.symlink_to("nowhere")),
+        ("isn't a folder", lambda path: path.parent.rmdir() or path.parent.write_text("")),
+    ],
+)
+def test_folder_in_place_of_settings_is_refused(
+    machine: Machine, problem: str, make: Callable[[Path], object]
+) -> None:
     path = machine.home / ".claude" / "settings.json"
-    if place == "parent is a file":
-        path.parent.write_text("")
-        assert "isn't a folder" in machine.refuses("install", "claude-code", "--yes")
-        return
     path.parent.mkdir()
-    if place == "folder":
-        path.mkdir()
-        expected = "is a folder"
-    elif place == "pipe":
-        os.mkfifo(path)
-        expected = "is no regular file"
-    else:
-        path.symlink_to(machine.home / "nowhere")
-        expected = "which doesn't exist"
-    assert expected in machine.refuses("install", "claude-code", "--yes")
+    make(path)
+    assert problem in machine.refuses("install", "claude-code", "--yes")
 
 
 def test_a_file_of_another_user_is_refused(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:

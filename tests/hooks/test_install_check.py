@@ -135,6 +135,12 @@ def test_check_reports_unreadable_settings(machine: Machine) -> None:
         ),
         ("copilot", ".copilot/settings.json", {"disableAllHooks": True}, "disableAllHooks"),
         ("qwen-code", ".qwen/settings.json", {"disableAllHooks": True}, "disableAllHooks"),
+        (
+            "claude-code",
+            "work/shop/.claude/settings.local.json",
+            {"disableAllHooks": True},
+            "disableAllHooks",
+        ),
         ("codex", ".codex/config.toml", "[features]\nhooks = false\n", "features.hooks"),
     ],
 )
@@ -142,16 +148,10 @@ def test_check_reports_disabled_hooks(
     machine: Machine, host: str, path: str, value: Any, problem: str
 ) -> None:
     machine.write({path: value if isinstance(value, str) else text_of(value)})
-    machine.does("install", host, "--yes")
+    machine.does("install", host, "--project" if path.startswith("work/") else "--user", "--yes")
     code, output = checked(machine)
     assert code == 1
     assert problem in output
-
-
-def test_check_reads_project_switches(machine: Machine) -> None:
-    machine.write({"work/shop/.claude/settings.local.json": text_of({"disableAllHooks": True})})
-    machine.does("install", "claude-code", "--project", "--yes")
-    assert checked(machine)[0] == 1
 
 
 def test_check_reports_hooks_disabled_in_codex(machine: Machine) -> None:

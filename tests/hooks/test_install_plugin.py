@@ -13,7 +13,6 @@ import pytest
 from foveal import __version__
 from foveal.hooks.hosts.host import PluginFile
 from foveal.hooks.install.host_files import (
-    WholeFile,
     installable_host,
     plugin_file,
     plugin_files,
@@ -109,11 +108,22 @@ def test_foreign_plugin_file_is_refused(machine: Machine) -> None:
     assert "nothing to do" in machine.does("uninstall", "opencode", "--yes")
 
 
-def opencode_plugin(program: str) -> WholeFile:
+def play(folder: Path, program: str, script: str) -> str:
+    """Run a script with OpenCode's plugin, which calls this program (or none); return what it prints."""
     hooks = installable_host("opencode").hooks
     assert hooks
     assert isinstance(hooks.settings, PluginFile)
-    return plugin_file(hooks.settings, program)
+    if program:
+        (folder / "foveal").write_text(f"#!/bin/sh\n{program}\n")
+        (folder / "foveal").chmod(0o755)
+    (folder / "foveal.mjs").write_text(plugin_file(hooks.settings, str(folder / "foveal")).content)
+    (folder / "play.mjs").write_text(script)
+    done = subprocess.run(
+        [need_tool("node"), "play.mjs"], cwd=folder, capture_output=True, text=True, check=False,
+        env={**os.environ, "FOVEAL_STATE_DIR": str(folder / "state")},
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
 
 
 PLAY = """
@@ -149,23 +159,14 @@ console.log(JSON.stringify({
 
 @pytest.mark.parametrize("kind", ["answers", "fails", "talks", "missing"])
 def test_the_opencode_plugin_adds_context_or_nothing(tmp_path: Path, kind: str) -> None:
-    program = tmp_path / "foveal"
     answer = '{"hookSpecificOutput": {"hookEventName": "x", "additionalContext": "because"}}'
     bodies = {
         "answers": f"cat >> calls; echo >> calls; echo '{answer}'",
         "fails": "exit 9",
         "talks": "echo '{'",
+        "missing": "",
     }
-    if kind != "missing":
-        program.write_text(f"#!/bin/sh\n{bodies[kind]}\n")
-        program.chmod(0o755)
-    (tmp_path / "foveal.mjs").write_text(opencode_plugin(str(program)).content)
-    (tmp_path / "play.mjs").write_text(PLAY)
-    done = subprocess.run(
-        [need_tool("node"), "play.mjs"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    reply = json.loads(done.stdout)
+    reply = json.loads(play(tmp_path, bodies[kind], PLAY))
     texts = ["because", "because"] if kind == "answers" else []
     assert reply == {
         "kept": [[text, True, True, "m1", "s1"] for text in texts],
@@ -215,21 +216,7 @@ await tell("session.idle", { sessionID: "s2" })
 
 
 def test_the_opencode_plugin_writes_finished_messages_once(tmp_path: Path) -> None:
-    program = tmp_path / "foveal"
-    program.write_text("#!/bin/sh\ntold=$(cat)\nprintf '%s\\n' \"$told\" >> calls\n")
-    program.chmod(0o755)
-    (tmp_path / "foveal.mjs").write_text(opencode_plugin(str(program)).content)
-    (tmp_path / "idle.mjs").write_text(IDLE)
-    environment = {**os.environ, "FOVEAL_STATE_DIR": str(tmp_path / "state")}
-    done = subprocess.run(
-        [need_tool("node"), "idle.mjs"],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
+    play(tmp_path, "told=$(cat)\nprintf '%s\\n' \"$told\" >> calls", IDLE)
     folder = tmp_path / "state" / "opencode"
     told = [json.loads(line) for line in (tmp_path / "calls").read_text().splitlines()]
     stops = [one for one in told if one["hook_event_name"] in {"Stop", "SubagentStop"}]

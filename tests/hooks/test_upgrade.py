@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -135,3 +137,11 @@ async def test_the_process_is_not_idle_while_a_pump_is_connected(
         assert log.count("has ended") == 0
         writer.close()
         await log.until("has ended")
+
+
+@pytest.mark.parametrize("pump", ["mcp_pump", "editors.lsp_pump"])
+def test_a_pump_imports_little(pump: str) -> None:
+    heavy = "asyncio mcp pydantic pygls lsprotocol aiohttp msgpack click subprocess foveal.daemon"
+    code = f"import sys, foveal.hooks.{pump}; print(set({heavy.split()}) & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

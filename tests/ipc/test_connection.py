@@ -6,54 +6,18 @@ import asyncio
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 import pytest
 from foveal.ipc.aclient import AsyncClient
-from foveal.ipc.connection import HEAVY_BYTES, Connection, Limits
-from foveal.ipc.listener import bind
+from foveal.ipc.connection import HEAVY_BYTES, Limits
 from foveal.ipc.protocol import Decoder, Message, Notification, Response, encode_notification, encode_request
-from foveal.ipc.server import ACCEPTED_AT_ONCE, Server
+from foveal.ipc.server import ACCEPTED_AT_ONCE
 
-from tests.both_loops import on_both_loops
-
-
-class Methods:
-    """A handler that keeps its connections and counts what it does."""
-
-    def __init__(self) -> None:
-        self.connections: list[Connection] = []
-        self.calls = 0
-        self.running = 0
-        self.most_running = 0
-        self.gate = asyncio.Event()
-
-    def __call__(self, connection: Connection, method: str, params: dict[str, Any]) -> Any:
-        self.calls += 1
-        if method == "Subscribe":
-            self.connections.append(connection)
-        elif method == "Wait":
-            return self.wait(params)
-        elif method == "Large":
-            return "x" * params["size"]
-        return params
-
-    async def wait(self, params: dict[str, Any]) -> dict[str, Any]:
-        self.running += 1
-        self.most_running = max(self.most_running, self.running)
-        await self.gate.wait()
-        self.running -= 1
-        return params
-
-
-@asynccontextmanager
-async def serving(path: str, limits: Limits | None = None) -> AsyncIterator[tuple[Server, Methods]]:
-    methods = Methods()
-    async with Server(methods, lambda error: None, lambda error, method: None, limits=limits) as server:
-        server.start(bind(path))
-        yield server, methods
+from tests.both_loops import eventually, on_both_loops
+from tests.ipc_cases import serving
 
 
 class Raw:
@@ -100,13 +64,6 @@ class Raw:
 
     def __exit__(self, *error: object) -> None:
         self.socket.close()
-
-
-async def eventually(condition: Callable[[], bool]) -> None:
-    """Let the loop run until something becomes true."""
-    async with asyncio.timeout(20):
-        while not condition():  # noqa: ASYNC110 - the condition is a property of kernel and loop, without an event
-            await asyncio.sleep(0)
 
 
 async def settled(number: Callable[[], int]) -> int:

@@ -9,96 +9,18 @@ import socket
 import struct
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 import pytest
 from foveal.ipc.aclient import AsyncClient
-from foveal.ipc.connection import Connection
 from foveal.ipc.errors import RpcError
 from foveal.ipc.listener import bind, remove_socket
 from foveal.ipc.protocol import Decoder, Message, Response, encode_request
 from foveal.ipc.server import Server
 
-from tests.both_loops import on_both_loops
-
-
-class Methods:
-    """A handler with one method of each kind, and what it saw."""
-
-    def __init__(self) -> None:
-        self.notified: list[dict[str, Any]] = []
-        self.started = 0
-        self.cancelled = 0
-        self.changed = asyncio.Condition()
-        self.gate = asyncio.Event()
-        self.logged: list[tuple[str, str]] = []
-
-    def __call__(self, connection: Connection, method: str, params: dict[str, Any]) -> Any:
-        match method:
-            case "Echo":
-                return params
-            case "Note":
-                self.notified.append(params)
-                return None
-            case "Wait":
-                return self.wait(params)
-            case "Fail":
-                raise params_error(params["error"])
-            case "FailLater":
-                return self.fail_later(params["error"])
-            case "Unpackable":
-                return object()
-            case "Large":
-                return "x" * params["size"]
-        raise RpcError("unknown_method", f"there is no method {method}")
-
-    async def wait(self, params: dict[str, Any]) -> dict[str, Any]:
-        try:
-            await self.count("started")
-            await self.gate.wait()
-        except asyncio.CancelledError:
-            await self.count("cancelled")
-            raise
-        return params
-
-    async def fail_later(self, error: str) -> None:
-        await asyncio.sleep(0)
-        raise params_error(error)
-
-    async def count(self, name: str) -> None:
-        async with self.changed:
-            setattr(self, name, getattr(self, name) + 1)
-            self.changed.notify_all()
-
-    async def until(self, condition: Callable[[], bool]) -> None:
-        async with asyncio.timeout(20), self.changed:
-            await self.changed.wait_for(condition)
-
-    def log(self, error: BaseException, method: str) -> None:
-        self.logged.append((type(error).__name__, method))
-
-
-def params_error(name: str) -> BaseException:
-    return {
-        "known": LookupError("the known one"),
-        "rpc": RpcError("busy", "later", {"n": 1}),
-        "unforeseen": ZeroDivisionError("secret"),
-        "cancelled": asyncio.CancelledError(),
-    }[name]
-
-
-def to_error(error: Exception) -> RpcError | None:
-    return RpcError("not_found", str(error)) if type(error) is LookupError else None
-
-
-@asynccontextmanager
-async def serving(path: str, **options: Any) -> AsyncIterator[tuple[Server, Methods]]:
-    methods = Methods()
-    async with Server(methods, to_error, methods.log, **options) as server:
-        server.start(bind(path))
-        yield server, methods
+from tests.both_loops import eventually, on_both_loops
+from tests.ipc_cases import Methods, serving, to_error
 
 
 async def read_to_end(reader: asyncio.StreamReader) -> list[Message]:
@@ -122,13 +44,6 @@ async def raw(path: str) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.St
         writer.close()
         with contextlib.suppress(ConnectionError):
             await writer.wait_closed()
-
-
-async def eventually(condition: Callable[[], bool]) -> None:
-    """Let the loop run until something becomes true."""
-    async with asyncio.timeout(20):
-        while not condition():  # noqa: ASYNC110 - the condition is a property of kernel and loop, without an event
-            await asyncio.sleep(0)
 
 
 @on_both_loops

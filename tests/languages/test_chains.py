@@ -1,9 +1,14 @@
-"""An expression becomes the names that can be followed in it, whatever a language writes between them."""
+"""Expressions, written types and paths become the names that can be followed in them."""
 
 from __future__ import annotations
 
 import pytest
-from foveal.daemon.languages.shared.chains import chain_of, last_name
+from foveal.daemon.languages.shared.chains import chain_of, last_name, type_chains
+from foveal.daemon.languages.shared.qualified_names import (
+    declared,
+    split_path,
+    type_name,
+)
 from foveal.daemon.languages.shared.records import CHAIN_MAX, UNKNOWN
 from hypothesis import given
 from hypothesis import strategies as st
@@ -72,3 +77,48 @@ def test_any_text_gives_a_bounded_chain(text: str) -> None:
     assert chain
     assert len(chain) <= CHAIN_MAX
     assert len(chain_of(text, marks=True)) <= CHAIN_MAX
+
+
+@pytest.mark.parametrize(
+    ("written", "chains"),
+    [
+        ("Foo", ["Foo"]),
+        (": Foo", ["Foo"]),
+        ("models.User", ["models.User"]),
+        ('"Foo"', ["Foo"]),
+        ("Optional[Foo]", ["Foo"]),
+        ("Foo | None", ["Foo"]),
+        ("Foo | Bar | null", ["Foo", "Bar"]),
+        ("Union[Foo, Bar]", ["Foo", "Bar"]),
+        ("A | B | C | D | E", []),
+        ("list[Foo]", ["list[].Foo"]),
+        ("Sequence[Foo | None]", ["Sequence[].Foo"]),
+        ("dict[str, Foo]", ["dict[].Foo"]),
+        ("Foo[]", ["list[].Foo"]),
+        ("[]Foo", ["list[].Foo"]),
+        ("Map<string, Foo>", ["Map[].Foo"]),
+        ("Promise<Foo>", ["Foo"]),
+        ("Coroutine[Any, Any, Foo]", ["Foo"]),
+        ("Annotated[Foo, Depends(get)]", ["Foo"]),
+        ("*Foo", ["Foo"]),
+        ("&'a mut Foo", ["Foo"]),
+        ("Arc<Mutex<Foo>>", ["Foo"]),
+        ("&dyn Store", ["Store"]),
+        ("Foo<T>", ["Foo"]),
+        ("a::b::Foo", ["a.b.Foo"]),
+        ("Callable[[int], Foo]", ["Callable"]),
+        ("(x: Foo) => Bar", []),
+        ("None", []),
+        ("", []),
+    ],
+)
+def test_written_types(written: str, chains: list[str]) -> None:
+    assert list(type_chains(written)) == chains
+
+
+def test_long_names_take_no_long_time() -> None:
+    for part in ("<", "a<", "::", "A<B>::", "(", "*", "operator", "[", "a "):
+        long = part * (1_200 // len(part))
+        split_path(long)
+        declared(long)
+        type_name(long)

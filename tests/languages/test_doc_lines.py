@@ -4,35 +4,8 @@ from __future__ import annotations
 
 from tests.parse_cases import docs
 
-TYPESCRIPT = """\
-/** Holds things. All of them. */
-@Component({a: 1})
-export class Stack<T> extends Base {
-  @Input() plain = 1;
-  /** Handles it. */
-  static handle = async (a: T) => { };
-  get size(): number { return 1 }
-  set size(v) {}
-  // Pushes one
-  @Host({
-    a: 1
-  })
-  push(a: string,
-    b: number): void {}
-  #hidden() {}
-  over(a: string): void;
-  over(a: any) {}
-}
-export abstract class Shape { abstract area(): number; }
-"""
-
 
 def test_comments_directly_above_are_docs() -> None:
-    found = docs(TYPESCRIPT, "typescript")
-    assert found["Stack"] == "Holds things."
-    assert found["Stack.handle"] == "Handles it."
-    assert found["Stack.push"] == "Pushes one"
-    assert found["Shape"] == ""
     source = """\
 /*! License. */
 

@@ -1,9 +1,11 @@
-"""The text of an import says what it brings in: a package's names, a class, the members of one, an alias."""
+"""The text of an import says what it brings in: names of a package or module, members of a class, an alias."""
 
 from __future__ import annotations
 
 import pytest
+from foveal.daemon.languages.rust_imports import used_names
 from foveal.daemon.languages.shared.language import LANGUAGES, UseItem
+from foveal.daemon.languages.shared.reference_reader import UseBlock, inside_of
 
 
 def brought_in(language: str, clause: str) -> list[UseItem]:
@@ -56,3 +58,45 @@ def test_swift(clause: str, expected: list[str]) -> None:
 )
 def test_hostile_clauses_end(language: str, clause: str) -> None:
     assert len(brought_in(language, clause)) <= len(clause)
+
+
+@pytest.mark.parametrize(
+    ("tree", "expected"),
+    [
+        ("foo", [("foo", "*", "foo")]),
+        ("foo as bar", [("foo", "*", "bar")]),
+        ("::foo::Bar", [("foo", "Bar", "Bar")]),
+        ("crate::a::b", [("crate::a", "b", "b")]),
+        ("crate::a::*", [("crate::a", "*", "*")]),
+        ("crate::a::{self, b as c}", [("crate::a", "*", "a"), ("crate::a", "b", "c")]),
+        ("a::{b::{c, d::*}, e,}", [("a::b", "c", "c"), ("a::b::d", "*", "*"), ("a", "e", "e")]),
+        ("{a::b, c::d}", [("a", "b", "b"), ("c", "d", "d")]),
+        ("std::fmt::Write as _", [("std::fmt", "Write", "_")]),
+        ("r#type::r#match", [("type", "match", "match")]),
+        ("a::{ // why\n b, /* c, */ d }", [("a", "b", "b"), ("a", "d", "d")]),
+        ("super::super::x", [("super::super", "x", "x")]),
+        ("self::a::B", [("self::a", "B", "B")]),
+        ("self", []),
+        ("crate", []),
+        ("", []),
+        ("a::{", []),
+        ("}", []),
+        ("*", []),
+    ],
+)
+def test_trees(tree: str, expected: list[tuple[str, str, str]]) -> None:
+    assert used_names(tree) == [UseItem(*each) for each in expected]
+
+
+def test_what_stands_inside_of_what() -> None:
+    blocks = [UseBlock(10, 100, "a"), UseBlock(20, 40, "b"), UseBlock(60, 80, "c"), UseBlock(200, 210, "d")]
+    assert dict(inside_of([300, 5, 15, 30, 50, 70, 90, 205], blocks)) == {
+        5: (),
+        15: ("a",),
+        30: ("a", "b"),
+        50: ("a",),
+        70: ("a", "c"),
+        90: ("a",),
+        205: ("d",),
+        300: (),
+    }

@@ -90,104 +90,54 @@ extension Api: More {}
 
 
 @pytest.mark.parametrize(
-    ("source", "language", "expected"),
+    ("source", "language", "package", "bound", "referred", "known"),
     [
         (
-            KOTLIN,
-            "kotlin",
+            KOTLIN, "kotlin", "com.shop", ["Session: Session from com.shop.auth", "slugify: slug from com.shop.text"],
             """4 decorate Service in Api|5 type Session in Api|5 inherit Base in Api|5 inherit Runs in Api
             6 call Foo in Api|9 call session.open in Api.get|10 call session.open().foo in Api.get
             11 call c.go in Api.get|12 call d.name in Api.get|12 use Foo.bar in Api.get
             13 use LIMIT in Api.get|13 use Foo.MAX in Api.get|17 inherit Base in One""",
+            """session is Session in Api|foo is Foo in Api|list is List[].Foo in Api.get|() is Foo in Api.get
+            a = Foo() in Api.get|b is Foo in Api.get|c = in Api.get|d = in Api.get""",
         ),
         (
-            CSHARP,
-            "csharp",
+            CSHARP, "csharp", "Shop.Web", ["*: * from Shop.Auth", "F: Foo from Shop.Models"],
             """4 decorate Service in Api|5 inherit Base in Api|5 inherit Runs in Api|5 inherit P.J in Api
             5 type Bar in Api|7 type Foo in Api.Get|8 call Foo in Api.Get|10 call session.Open().Foo in Api.Get
             11 call c.Go in Api.Get|12 call d.Name in Api.Get|13 call session.Close in Api.Get
             14 call Generic in Api.Get|14 use LIMIT in Api.Get|14 use Foo.MAX in Api.Get
             16 call Foo().Cast in Api.Get|17 use Handler in Api.Get""",
-        ),
-        (
-            SCALA,
-            "scala",
-            """5 decorate service in Api|5 inherit Base in Api|5 inherit Runs in Api|6 call Foo in Api
-            8 call make in Api.get|9 call b.go in Api.get|10 call c.name in Api.get|11 call foreach in Api.get
-            11 use handler in Api.get|12 use LIMIT in Api.get|12 use Foo.MAX in Api.get
-            13 call d.run in Api.get""",
-        ),
-        (
-            SWIFT,
-            "swift",
-            """2 decorate Service in Api|3 inherit Base in Api|3 inherit Runs in Api|5 call Foo in Api
-            9 call session.open().foo in Api.get|10 call c.go in Api.get|11 call d.name in Api.get
-            12 call e.run in Api.get|13 use LIMIT in Api.get|13 use Foo.MAX in Api.get
-            17 inherit More in Api""",
-        ),
-    ],
-)
-def test_references(source: str, language: str, expected: str) -> None:
-    found = references(source, language)
-    wanted = [each.strip() for line in expected.splitlines() for each in line.split("|")]
-    assert [each for each in wanted if each not in found] == [], found
-    assert not [each for each in found if each.split(" in ")[0].endswith((" use a", " use b", " use list"))]
-
-
-@pytest.mark.parametrize(
-    ("source", "language", "expected"),
-    [
-        (
-            KOTLIN,
-            "kotlin",
-            """session is Session in Api|foo is Foo in Api|list is List[].Foo in Api.get|() is Foo in Api.get
-            a = Foo() in Api.get|b is Foo in Api.get|c = in Api.get|d = in Api.get""",
-        ),
-        (
-            CSHARP,
-            "csharp",
             """session is Session in Api|() is Foo in Api.Get|list is List[].Foo in Api.Get
             a = Foo() in Api.Get|b is Foo in Api.Get|c = list[] in Api.Get|d = in Api.Get|e is Bar in Api.Get""",
         ),
         (
-            SCALA,
-            "scala",
+            SCALA, "scala", "com.shop.web", ["Session: Session from com.shop.auth", "U: User from com.shop.auth", "*: * from com.shop.util"],
+            """5 decorate service in Api|5 inherit Base in Api|5 inherit Runs in Api|6 call Foo in Api
+            8 call make in Api.get|9 call b.go in Api.get|10 call c.name in Api.get|11 call foreach in Api.get
+            11 use handler in Api.get|12 use LIMIT in Api.get|12 use Foo.MAX in Api.get
+            13 call d.run in Api.get""",
             """session is Session in Api|foo = Foo() in Api|() is Foo in Api.get|list is List[].Foo in Api.get
             a is Foo in Api.get|b = in Api.get|c = in Api.get|d = in Api.get""",
         ),
         (
-            SWIFT,
-            "swift",
+            SWIFT, "swift", "", ["*: * from Auth"],
+            """2 decorate Service in Api|3 inherit Base in Api|3 inherit Runs in Api|5 call Foo in Api
+            9 call session.open().foo in Api.get|10 call c.go in Api.get|11 call d.name in Api.get
+            12 call e.run in Api.get|13 use LIMIT in Api.get|13 use Foo.MAX in Api.get
+            17 inherit More in Api""",
             """session is Session in Api|foo = Foo() in Api|() is Foo in Api.get|list is list[].Foo in Api.get
             a = Foo() in Api.get|b is Foo in Api.get|c = in Api.get|d = in Api.get|e = in Api.get""",
         ),
     ],
-)
-def test_facts(source: str, language: str, expected: str) -> None:
-    found = facts(source, language)
-    wanted = [each.strip() for line in expected.splitlines() for each in line.split("|")]
-    assert [each for each in wanted if each not in found] == [], found
-
-
-@pytest.mark.parametrize(
-    ("source", "language", "package", "expected"),
-    [
-        (
-            KOTLIN,
-            "kotlin",
-            "com.shop",
-            ["Session: Session from com.shop.auth", "slugify: slug from com.shop.text"],
-        ),
-        (CSHARP, "csharp", "Shop.Web", ["*: * from Shop.Auth", "F: Foo from Shop.Models"]),
-        (
-            SCALA,
-            "scala",
-            "com.shop.web",
-            ["Session: Session from com.shop.auth", "U: User from com.shop.auth", "*: * from com.shop.util"],
-        ),
-        (SWIFT, "swift", "", ["*: * from Auth"]),
-    ],
-)
-def test_bindings(source: str, language: str, package: str, expected: list[str]) -> None:
-    assert bindings(source, language) == expected
+)  # fmt: skip
+def test_references_facts_and_bindings(
+    source: str, language: str, package: str, bound: list[str], referred: str, known: str
+) -> None:
+    found = references(source, language)
+    for expected, among in ((referred, found), (known, facts(source, language))):
+        wanted = [each.strip() for line in expected.splitlines() for each in line.split("|")]
+        assert [each for each in wanted if each not in among] == [], among
+    assert not [each for each in found if each.split(" in ")[0].endswith((" use a", " use b", " use list"))]
+    assert bindings(source, language) == bound
     assert parsed(source, language).references.package == package

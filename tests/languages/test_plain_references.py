@@ -1,4 +1,4 @@
-"""What C, C++, Ruby, PHP, Lua and shell sources refer to is found, with its scope and what is evident of names."""
+"""What C, C++, Go, Rust, Ruby, PHP, Lua and shell sources refer to is found, with its scope and what is evident of names."""
 
 from __future__ import annotations
 
@@ -60,6 +60,43 @@ def test_cpp() -> None:
         "all is vector[].Item in Cart.add", "each = all[] in Cart.add",
     ]  # fmt: skip
     assert parsed(source, "cpp").references.package == "shop"
+
+
+def test_go_and_rust_bindings() -> None:
+    source = """
+    package auth
+    import (
+        "fmt"
+        web "example.com/x/web/v2"
+        "example.com/go-yaml/v3"
+        . "example.com/dot"
+        _ "example.com/blank"
+    )
+    """
+    assert bindings(source, "go") == [
+        "fmt: * from fmt", "web: * from example.com/x/web/v2", "yaml: * from example.com/go-yaml/v3",
+        "*: * from example.com/dot",
+    ]  # fmt: skip
+    assert parsed(source, "go").references.package == "auth"
+    source = """
+    use crate::auth::{self, Session as S};
+    use std::fmt::Write as _;
+    pub use self::inner::Thing;
+    mod inner;
+    #[path = "odd/place.rs"]
+    pub mod moved;
+    mod tests {
+        use super::*;
+        use super::inner::Thing;
+    }
+    """
+    assert bindings(source, "rust") == [
+        "auth: * from crate::auth", "S: Session from crate::auth", "Thing: Thing from self::inner",
+        "inner: inner from self", "moved: * from ./odd/place.rs", "*: * from self in tests",
+        "Thing: Thing from self::inner in tests",
+    ]  # fmt: skip
+    (export,) = parsed(source, "rust").references.exports
+    assert (export.name, export.module, export.imported) == ("Thing", "self::inner", "Thing")
 
 
 def test_ruby() -> None:

@@ -6,7 +6,7 @@ from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.languages.shared.source_text import MAX_NAME, MAX_SIGNATURE
 from foveal.daemon.languages.shared.symbols import MAX_DOC
 
-from tests.parse_cases import check, docs, heads, imports
+from tests.parse_cases import check, docs, heads, imports, plain
 
 PYTHON = '''\
 """Module."""
@@ -118,7 +118,7 @@ def test_typescript_definitions() -> None:
     check(TYPESCRIPT, "tsx")
 
 
-def test_typescript_heads() -> None:
+def test_typescript_heads_and_docs() -> None:
     found = heads(TYPESCRIPT, "typescript")
     assert found["Stack"] == "export class Stack<T> extends Base"
     assert found["Stack.push"] == "push(a: string,\n  b: number): void"
@@ -130,6 +130,10 @@ def test_typescript_heads() -> None:
     assert found["a"] == "export const a = 1"
     assert found["Q"] == 'type Q =\n  | import("./imp").Foo\n  | "b";'
     assert found["foo"] == 'declare module "foo"'
+    said = docs(TYPESCRIPT, "typescript")
+    assert [said[name] for name in ("Stack", "Stack.handle", "Stack.push", "Shape")] == [
+        "Holds things.", "Handles it.", "Pushes one", "",
+    ]  # fmt: skip
 
 
 GO = """\
@@ -206,3 +210,58 @@ def test_signatures_docs_and_names_are_bounded() -> None:
     assert 15 < len(names) < 90
     assert max(map(len, names)) <= MAX_NAME
     assert parse_source(("#" + " x" * 5000).encode(), "markdown").symbols == ()
+
+
+def test_commonjs_and_prototype_definitions() -> None:
+    source = """\
+exports.a = function () {};  #= 0 function a
+module.exports.b = () => 1;  #= 0 function b
+exports.limit = 5;  #= 0 constant limit
+exports.again = limit;
+exports.passed = require('passed');
+module.exports = function create() {};  #= 0 function create
+Foo.prototype.bar = function () {};  #= 1 method Foo.bar
+app.use = function use(fn) {  #= 1 method app.use to 11
+  el.onclick = function () {};
+  this.go = function () {};  #= 2 function app.use.go
+};
+var wrapped = (function inner() {  #= 0 function wrapped to 14
+  function deep() {}  #= 1 function wrapped.deep
+});
+const View = () => <div onClick={() => 1}>a</div>;  #= 0 function View
+export default { name: 1 };  #= 0 constant default
+"""
+    check(source, "javascript")
+    assert heads(source, "javascript")["app.use"] == "app.use = function use(fn)"
+
+
+def test_markdown_sections() -> None:
+    source = """\
+---
+title: x
+# no: heading
+---
+# Guide `foo` #  #= 0 section Guide foo to 22
+
+Sub *title*  #= 1 section Guide foo/Sub title to 20
+-----------
+
+```py
+# not a heading
+```
+
+> # Quoted
+
+- # In a list
+
+    # Indented code
+
+#### [Deep](http://x)  #= 3 section Guide foo/Sub title/Deep
+## Sub title  #= 1 section Guide foo/Sub title~2 to 22
+text
+# Guide foo  #= 0 section Guide foo~2 to 24
+## Last  #= 1 section Guide foo~2/Last
+"""
+    check(source, "markdown")
+    assert heads(source, "markdown")["Guide foo"] == "# Guide `foo` #"
+    assert parse_source(plain(source), "markdown").imports == ()

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import os
 from pathlib import Path
 
 import pytest
 from foveal.daemon.core.errors import InvalidRequest, NotFound, StateError
 from foveal.daemon.core.system import System
-from foveal.daemon.rules.approvals import MAX_DIGESTS, Approvals, approved_servers, file_states, list_tools
-from foveal.daemon.rules.server_config import McpServer, ServerFile, read_server_files
-from foveal.daemon.rules.tool_lists import ToolLister, ToolLists
+from foveal.daemon.rules.approvals import MAX_DIGESTS, Approvals, approved_servers, file_states
+from foveal.daemon.rules.server_config import McpServer, ServerFile
+from foveal.daemon.rules.tool_lists import ToolLists
 from msgspec.structs import replace
 
-from tests.server_cases import raw_server
+from tests.server_cases import SERVER
 
 
 def server(name: str, command: str = "x") -> McpServer:
-    return McpServer(
-        name=name,
-        host="claude-code",
-        scope="project",
-        source="/p/.mcp.json",
-        line=1,
-        base="/p",
-        command=command,
-    )
+    return replace(SERVER, name=name, command=command)
 
 
 FILE = ServerFile("/p/.mcp.json", "mcpServers", "claude-code", "project", "d1", (server("web"),))
@@ -151,63 +141,13 @@ def test_some_servers_are_never_listed(tmp_path: Path) -> None:
     assert [each.name for each in approved_servers((file, USER), approvals.load())] == ["db"]
 
 
-SYSTEM = System()
-
-
-class Machine:
-    """A project with a configuration, and the state of a daemon."""
-
-    def __init__(self, folder: Path) -> None:
-        self.root = folder / "p"
-        self.root.mkdir()
-        (folder / "home").mkdir()
-        self.home = str(folder / "home")
-        self.approvals = Approvals(str(folder / "approvals.json"), SYSTEM)
-        self.lists = ToolLists(str(folder / "lists"), SYSTEM)
-        self.lister = ToolLister(os.environ, self.home, SYSTEM, timeout_s=100)
-
-    def configure(self, *modes: str) -> ServerFile:
-        definitions = {}
-        for mode in modes:
-            server = raw_server(self.root, mode)
-            definitions[mode] = {
-                "command": server.command,
-                "args": list(server.arguments),
-                "env": {"KEY": "${KEY:-none}"},
-            }
-        definitions["foveal"] = {"command": "foveal", "args": ["mcp"]}
-        (self.root / ".mcp.json").write_text(json.dumps({"mcpServers": definitions}))
-        (file,) = self.files
-        return file
-
-    @property
-    def files(self) -> tuple[ServerFile, ...]:
-        return read_server_files(str(self.root), self.home, SYSTEM).files
-
-    def listed(self, *, again: bool = False) -> dict[str, str]:
-        found = list_tools(self.files, self.approvals.load(), self.lists, self.lister, again=again)
-        return {server.name: each.problem for server, each in found}
-
-    def tools(self) -> list[str]:
-        servers = approved_servers(self.files, self.approvals.load())
-        return [f"{item.server_name}.{item.name}" for item in self.lists.items(servers)]
-
-    def left_out(self) -> dict[str, str]:
-        states = file_states(self.files, self.approvals.load(), self.lists)
-        return {each.server.name: each.left_out for state in states for each in state.servers}
-
-
 def test_a_more_specific_file_goes_first(tmp_path: Path) -> None:
-    machine = Machine(tmp_path)
-    machine.configure("good")
-    home = Path(machine.home) / ".claude.json"
-    home.write_text(
-        json.dumps({"mcpServers": {"good": {"command": "sh"}, "off": {"command": "sh", "disabled": True}}})
-    )
-    for file in machine.files:
-        machine.approvals.approve(file, file.digest)
-    _, user = file_states(machine.files, machine.approvals.load(), machine.lists)
-    assert [each.left_out for each in user.servers] == [
+    approvals = approvals_in(tmp_path)
+    user = replace(USER, servers=(server("web", "mine"), replace(server("off"), disabled=True)))
+    for file in (FILE, user):
+        approvals.approve(file, file.digest)
+    _, told = file_states((FILE, user), approvals.load(), ToolLists(str(tmp_path / "lists"), System()))
+    assert [each.left_out for each in told.servers] == [
         "a more specific file has a server of that name",
         "it is disabled there",
     ]

@@ -29,6 +29,8 @@ from foveal.daemon.rules.item_search import (
 from foveal.daemon.rules.items import CHUNK_CHARACTERS, IncludeMode, Item
 from foveal.daemon.rules.selection import Profiles, resolve
 
+from tests.both_loops import eventually
+
 GENEROUS_S = 60.0
 NORMAL = resolve()
 T = TypeVar("T")
@@ -81,28 +83,25 @@ class RealScores:
 
 
 class FixedScores:
-    """Says the same of all texts, but nothing of the first `pending`; or fails."""
+    """Says the same of all texts, but nothing of the first `pending`, once it may; or fails."""
 
-    def __init__(self, score: float = 0.5, pending: int = 0, error: Exception | None = None) -> None:
-        self.score, self.pending, self.error = score, pending, error
-        self.asked = 0
+    def __init__(self, pending: int = 0, error: Exception | None = None, *, answers: bool = True) -> None:
+        self.pending, self.error = pending, error
+        self.enabled = True
+        self.asked: list[tuple[str, ...]] = []
+        self.may_answer = asyncio.Event()
+        if answers:
+            self.may_answer.set()
 
     async def score_texts(
         self, queries: tuple[str, ...], documents: tuple[str, ...], within_s: float
     ) -> TextScores:
-        self.asked += 1
+        self.asked.append(documents)
+        await self.may_answer.wait()
         if self.error is not None:
             raise self.error
-        row = tuple(0.0 if n < self.pending else self.score for n in range(len(documents)))
+        row = tuple(0.0 if n < self.pending else 0.5 for n in range(len(documents)))
         return TextScores((row,) * len(queries), tuple(range(min(self.pending, len(documents)))))
-
-
-class NeverScores:
-    async def score_texts(
-        self, queries: tuple[str, ...], documents: tuple[str, ...], within_s: float
-    ) -> TextScores:
-        await asyncio.get_running_loop().create_future()
-        raise AssertionError
 
 
 @pytest.fixture(scope="module")
@@ -160,13 +159,11 @@ async def test_the_same_text_is_compared_once(real: RealScores) -> None:
     ("scoring", "within_s", "expected"),
     [
         (FixedScores(error=FovealError("there is no model")), GENEROUS_S, "there is no model"),
-        (NeverScores(), 0.001, "didn't answer in time"),
-        (NeverScores(), 0.0, "didn't answer in time"),
+        (FixedScores(answers=False), 0.001, "didn't answer in time"),
+        (FixedScores(answers=False), 0.0, "didn't answer in time"),
     ],
 )
-async def test_where_it_fails_nothing_is_taken(
-    scoring: FixedScores | NeverScores, within_s: float, expected: str
-) -> None:
+async def test_where_it_fails_nothing_is_taken(scoring: FixedScores, within_s: float, expected: str) -> None:
     found = await searching(scoring).search(ITEMS, "why does retry_captures fail?", NORMAL, within_s=within_s)
     assert (found.taken, found.considered) == ((), ())
     (reason,) = found.degraded
@@ -253,33 +250,6 @@ def test_of_long_ones_beginning_and_end_count() -> None:
     assert [one.text.split()[0] for one in texts[MESSAGE_CHUNKS:]] == ["0", "1999"]
 
 
-class Scores:
-    """What an embedder answers that has embedded all."""
-
-    rows = ((),)
-    pending = ()
-
-
-class Embedder:
-    """Stands in for the process with the model: keeps what it was asked, and answers when it may."""
-
-    def __init__(self) -> None:
-        self.enabled = True
-        self.asked: list[tuple[str, ...]] = []
-        self.may_answer = asyncio.Event()
-        self.fails = False
-
-    async def score_texts(
-        self, queries: tuple[str, ...], documents: tuple[str, ...], within_s: float
-    ) -> Scores:
-        assert queries == ()
-        self.asked.append(documents)
-        await self.may_answer.wait()
-        if self.fails:
-            raise ChildDied("no model")
-        return Scores()
-
-
 def items(*names: str, include: IncludeMode = "agent") -> list[Item]:
     return [Item("rule", name, include, f"Text of {name}.", "PutItem") for name in names]
 
@@ -288,28 +258,22 @@ def named(documents: tuple[str, ...]) -> str:
     return "".join(text[0] for text in documents)
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
-        while not condition():  # noqa: ASYNC110 - the end of background work is no event
-            await asyncio.sleep(0)
-
-
 async def test_warming_runs_once_and_again_after_changes() -> None:
-    work, embedder = Work(), Embedder()
+    work, embedder = Work(), FixedScores(answers=False)
     searching = ItemSearch(embedder, work)  # type: ignore[arg-type]  # it has what is used of it
     async with asyncio.TaskGroup() as tasks:
         work.begin(tasks)
         searching.warm_again("/p", items("a"))
         searching.warm("/p", items("x", include="always"))
         searching.warm("/p", items("a"))
-        await until(lambda: bool(embedder.asked))
+        await eventually(lambda: bool(embedder.asked))
         searching.warm_again("/p", items("a", "b"))
         searching.warm_again("/p", items("a", "b", "c"))
         embedder.may_answer.set()
-        await until(lambda: len(embedder.asked) == 2 and not searching._wanted)
+        await eventually(lambda: len(embedder.asked) == 2 and not searching._wanted)
         assert [named(one) for one in embedder.asked] == ["a", "abc"]
         searching.warm("/p", items("a"))
-        await until(lambda: len(embedder.asked) == 3 and not searching._wanted)
+        await eventually(lambda: len(embedder.asked) == 3 and not searching._wanted)
         embedder.enabled = False
         searching.warm("/p", items("b"))
         assert not searching._wanted
@@ -317,15 +281,13 @@ async def test_warming_runs_once_and_again_after_changes() -> None:
 
 
 async def test_failed_warming_is_retried_next_time() -> None:
-    work, embedder = Work(), Embedder()
+    work, embedder = Work(), FixedScores(error=ChildDied("no model"))
     searching = ItemSearch(embedder, work)  # type: ignore[arg-type]  # as above
-    embedder.may_answer.set()
-    embedder.fails = True
     async with asyncio.TaskGroup() as tasks:
         work.begin(tasks)
         searching.warm("/p", items("a"))
-        await until(lambda: len(embedder.asked) == 1 and not searching._wanted)
-        embedder.fails = False
+        await eventually(lambda: len(embedder.asked) == 1 and not searching._wanted)
+        embedder.error = None
         searching.warm_again("/p", items("a"))
-        await until(lambda: len(embedder.asked) == 2 and not searching._wanted)
+        await eventually(lambda: len(embedder.asked) == 2 and not searching._wanted)
     work.close()

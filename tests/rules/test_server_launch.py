@@ -17,6 +17,8 @@ from foveal.daemon.rules.server_launch import (
 )
 from msgspec.structs import replace
 
+from tests.server_cases import SERVER
+
 ENVIRON = {
     "PATH": "/usr/bin:/bin",
     "HOME": "/home/me",
@@ -29,16 +31,7 @@ ENVIRON = {
 
 @pytest.fixture
 def server(tmp_path: Path) -> McpServer:
-    return McpServer(
-        name="s",
-        host="claude-code",
-        scope="project",
-        source="/f",
-        line=1,
-        base=str(tmp_path),
-        command="sh",
-        arguments=("-c", "${TOKEN}"),
-    )
+    return replace(SERVER, base=str(tmp_path), command="sh", arguments=("-c", "${TOKEN}"))
 
 
 def launch(server: McpServer, *, network: bool = False) -> Launch:
@@ -149,11 +142,7 @@ VARIABLES_ENVIRON = {"KEY": "k-1", "EMPTY": "", "NESTED": "${KEY}", "A1_b": "x"}
 
 
 def variables(host: str) -> Variables:
-    return Variables(
-        McpServer(name="s", host=host, scope="project", source="/f", line=1, base="/work/shop"),
-        VARIABLES_ENVIRON,
-        "/home/me",
-    )
+    return Variables(replace(SERVER, host=host, base="/work/shop"), VARIABLES_ENVIRON, "/home/me")
 
 
 @pytest.mark.parametrize(
@@ -199,13 +188,8 @@ def test_unset_variables_are_reported(host: str, text: str, reason: str) -> None
 
 
 def test_the_names_are_known_before_anything_runs() -> None:
-    server = McpServer(
-        name="s",
-        host="claude-code",
-        scope="project",
-        source="/f",
-        line=1,
-        base="/p",
+    server = replace(
+        SERVER,
         command="${TOOLS}/run",
         arguments=("--key=${KEY:-none}", "$BARE"),
         environment=(("X", "${TOKEN}${KEY}"),),
@@ -218,9 +202,4 @@ def test_the_names_are_known_before_anything_runs() -> None:
     assert variables_in(server) == (
         "BEARER", "HEADER", "KEY", "PASSED", "PATH_PART", "SECRET", "TOKEN", "TOOLS",
     )  # fmt: skip
-    assert (
-        variables_in(
-            McpServer(name="s", host="codex", scope="user", source="/f", line=1, base="/", command="x")
-        )
-        == ()
-    )
+    assert variables_in(replace(SERVER, host="codex", scope="user", source="/f")) == ()

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import tomllib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -173,29 +173,18 @@ def write_server(path: Path, mode: str) -> None:
     path.write_text(json.dumps({"mcpServers": {"raw": command}}))
 
 
-async def test_a_file_that_changed_takes_its_tools_away_at_once(base: Path) -> None:
+@pytest.mark.parametrize("change", [lambda path: write_server(path, "others"), Path.unlink])
+async def test_a_file_that_changed_or_went_takes_its_tools_away_at_once(
+    base: Path, change: Callable[[Path], None]
+) -> None:
     async with desk(base) as at:
         path = await with_tools(at)
-        assert at.holds()
-        write_server(path, "others")
-        assert not at.holds()
-        assert await at.refreshed() == {"AGENTS.md": "always"}
-
-
-async def test_a_file_that_is_gone_takes_its_tools_along(base: Path) -> None:
-    async with desk(base) as at:
-        path = await with_tools(at)
-        path.unlink()
-        assert not at.holds()
-        assert await at.refreshed() == {"AGENTS.md": "always"}
-
-
-async def test_unapproved_files_are_checked_now_and_then(base: Path) -> None:
-    async with desk(base) as at:
-        await with_tools(at)
         write_files(at.home, {".cursor/mcp.json": "{}"})
-        assert at.holds(), "no tool of it is in use"
+        assert at.holds(), "no tool of that file is in use: it is checked now and then"
         assert len(await at.refreshed()) == 4
+        change(path)
+        assert not at.holds()
+        assert await at.refreshed() == {"AGENTS.md": "always"}
 
 
 async def test_modes_of_tools_and_taking_an_approval_back(base: Path) -> None:

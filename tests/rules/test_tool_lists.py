@@ -25,18 +25,10 @@ from foveal.daemon.rules.tool_lists import (
 )
 from msgspec.structs import replace
 
+from tests import server_cases
 from tests.server_cases import http_server, raw_server, sdk_server
 
-SERVER = McpServer(
-    name="web",
-    host="gemini",
-    scope="project",
-    source="/p/.gemini/settings.json",
-    line=4,
-    base="/p",
-    command="x",
-    denied=("drop",),
-)
+SERVER = replace(server_cases.SERVER, host="gemini", line=4, denied=("drop",))
 LIST = ToolList(
     (ListedTool("search", "Finds", '{"type":"object"}'), ListedTool("drop", "", "")),
     listed_at="2026-01-01T00:00:00Z",
