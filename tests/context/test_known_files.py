@@ -14,7 +14,7 @@ from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.index.indexer import ProjectIndexer
 from foveal.daemon.index.records import OpenProject
 from foveal.daemon.index.service import LexicalHandle, masked_symbols
-from foveal.daemon.index.symbol_cache import SIGNATURE_MAX, KeptSymbols
+from foveal.daemon.index.symbol_cache import KeptSymbols
 from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.privacy.secret_values import mask_secrets
 from foveal.daemon.project.records import FileRecord
@@ -120,13 +120,6 @@ def reading(count: int, name: str = "one") -> Callable[[str], tuple[Symbol, ...]
     )
 
 
-def test_definitions_of_another_moment_than_the_record_are_not_kept() -> None:
-    kept = KeptSymbols()
-    assert len(kept.of(record(b"a", 2), reading(3))) == 3
-    assert len(kept.of(record(b"", 2), reading(2))) == 2
-    assert kept.count == 0
-
-
 def test_the_least_recently_used_ones_are_forgotten() -> None:
     kept = KeptSymbols(most=4)
     first = kept.of(record(b"a", 2), reading(2))
@@ -136,24 +129,6 @@ def test_the_least_recently_used_ones_are_forgotten() -> None:
     assert kept.of(record(b"a", 2), reading(2)) is first
     assert kept.of(record(b"b", 2), reading(2, "other"))[0].name == "other0"
     assert kept.count == 4
-
-
-def test_more_than_all_room_is_not_kept() -> None:
-    kept = KeptSymbols(most=4)
-    first = kept.of(record(b"a", 2), reading(2))
-    assert len(kept.of(record(b"b", 5), reading(5))) == 5
-    assert kept.of(record(b"a", 2), reading(2, "other")) is first
-    assert kept.count == 2
-
-
-def test_a_content_that_no_file_has_any_more_is_forgotten() -> None:
-    kept = KeptSymbols()
-    kept.of(record(b"a", 2), reading(2))
-    kept.of(record(b"b", 2), reading(2))
-    kept.forget(record(b"a", 2))
-    kept.forget(record(b"c", 2))
-    assert kept.count == 2
-    assert kept.of(record(b"a", 2), reading(2, "other"))[0].name == "other0"
 
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 4
@@ -176,12 +151,6 @@ def test_heads_with_secrets_are_those_of_the_masked_text() -> None:
     )
     assert [one.signature for one in found] == ['def f(a="[masked]32+"):'] * 2 + ["def g()"] * 2
     assert [one.doc for one in found] == ["Use it.", "Use it.", "", ""]
-
-
-def test_a_head_is_no_longer_than_in_the_index() -> None:
-    line = f'x = "{TOKEN}" + {"1 + " * 200}1'
-    (found,) = masked_symbols([symbol(1, line[:SIGNATURE_MAX])], mask_secrets(line).text)
-    assert len(found.signature) == SIGNATURE_MAX
 
 
 def test_a_secret_in_a_body_leaves_the_other_definitions_as_they_are() -> None:

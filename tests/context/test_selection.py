@@ -14,7 +14,6 @@ from foveal.daemon.context.selection import (
     Limits,
     Selection,
     Slice,
-    fixed,
 )
 from foveal.daemon.context.selection import select as select_counted
 from foveal.daemon.context.tokens import ESTIMATE
@@ -56,9 +55,3 @@ def test_slices_are_asked_to_grow_a_few_times_only() -> None:
     selection = select(many, Limits(6_000, 100_000))
     assert len(selection.chosen) == 500
     assert calls <= 2 * 500
-
-
-def test_a_fixed_form_never_grows() -> None:
-    form, grow, full = fixed(Form("abc"))
-    assert grow(0) is grow(1_000) is form
-    assert full == 3

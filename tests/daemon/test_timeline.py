@@ -124,14 +124,6 @@ def test_session_without_an_entry_has_an_empty_timeline(shared_daemon: DaemonPro
     assert shared_daemon.call("GetTimeline", session_id=session) == empty
 
 
-def test_secrets_in_prompts_are_masked(host: Host) -> None:
-    host.tell("UserPromptSubmit", prompt_id="p1", prompt="Use api_key = 'sk-ant-REDACTED'")
-    key = "ghp_" + "a1B2c3D4e5" * 4
-    host.tell("UserPromptSubmit", prompt_id="p2", prompt=f"Push with {key} to expire() the session")
-    assert key not in str(host.entries())
-    assert "[masked]" in host.entries()[-1]["text"]
-
-
 def test_session_without_hooks_has_its_contexts(shared_daemon: DaemonProcess, shop: Path) -> None:
     shared_daemon.open_ready(shop)
     host = Host(shared_daemon, shop, f"plain-{shop.parent.name}")

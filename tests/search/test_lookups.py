@@ -131,16 +131,6 @@ def test_the_mark_may_be_in_the_names_of_files_and_sections(project: Project) ->
     assert (section["kind"], section["definition"]) == ("section", "## C# in short\n\nSharp.")
 
 
-@pytest.mark.parametrize(
-    "node_id",
-    ["gone.py", "src", "", "#Session", "src/auth.py#Nobody", "../secret", "/etc/passwd", "a\0b", "link"],
-)
-def test_there_is_no_such_node(project: Project, node_id: str) -> None:
-    (project.root.parent / "secret").write_text("s3cret")
-    (project.root / "link").symlink_to("../secret")
-    assert project.describe(node_id) == (None, [])
-
-
 def test_a_file_that_changed_must_be_read_again(project: Project) -> None:
     (project.root / "src/auth.py").write_text("# new\n" + AUTH)
     node, stale = project.describe("src/auth.py")
