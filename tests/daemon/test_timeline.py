@@ -213,11 +213,9 @@ def test_use_is_derived_from_transcripts_of_real_hosts(
     # What the sample's agent did was before the context: later than now counts as now.
     transcript.write_text(re.sub(r"2026-11-23T", "2099-11-23T", text).replace('"created":17', '"created":40'))
     payload = {key: value.format(path=transcript) for key, value in fields.items()}
-    if name == "copilot":
-        payload["sessionId"] = host.session_id
     with shared_daemon.subscribed("experience.grafted") as events:
         host.tell(event, **payload)
-        if sample != "main-transcript" and "compact" not in sample:
+        if sample != "main-transcript":
             next_event(events, "experience.grafted", project=str(root))
         else:
             _wait_for_use(host, context["context_id"])
