@@ -20,8 +20,7 @@ from foveal.daemon.context.built import Built, all_hold
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
-from foveal.daemon.index.indexer import ProjectIndexer
-from foveal.daemon.index.records import OpenProject, StoredChunk
+from foveal.daemon.index.records import StoredChunk
 from foveal.daemon.index.service import LexicalHandle, Reader
 from foveal.daemon.index.symbol_cache import KeptSymbols
 from foveal.daemon.languages.shared.records import Symbol
@@ -36,6 +35,7 @@ from foveal.daemon.workspace.records import ProjectSnapshot
 from msgspec.structs import replace
 
 from tests.conftest import SMALL_PROJECT, write_files
+from tests.search_cases import index_project
 
 LARGE = 1_000_000
 
@@ -58,11 +58,7 @@ class Desk:
         self.index()
 
     def index(self) -> None:
-        command = OpenProject(str(self.root), str(self.folder), 1 << 20, (), (), 2_000, 60)
-        indexer = ProjectIndexer(command, self.system, lambda event: None, lambda: None)
-        while not indexer.patience():
-            indexer.step()
-        indexer.close()
+        index_project(self.root, self.folder)
 
     def snapshot(self) -> ProjectSnapshot:
         tree = read_tree(str(self.root), str(self.folder))[0] or Tree(str(self.root))
