@@ -6,7 +6,6 @@ import io
 import json
 import os
 import pty
-import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -24,6 +23,13 @@ class Daemon(Protocol):
     def environ(self) -> Mapping[str, str]: ...
 
     def call(self, method: str, **params: Any) -> Any: ...
+
+
+class Terminal(io.StringIO):
+    """A stream that a person sees, or at which one sits."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 class CommandLine:
@@ -108,8 +114,3 @@ def in_terminal(environ: Mapping[str, str], cwd: Path, *arguments: str) -> bytes
     os.close(ours)
     assert child.returncode == 0
     return seen
-
-
-def without_moves(seen: bytes) -> str:
-    """Return what a terminal shows without what colours it or moves the cursor."""
-    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", seen.decode())

@@ -105,3 +105,10 @@ async def dashboard_daemon(
             yield dashboard
         finally:
             dashboard.close()
+
+
+async def eventually(condition: Callable[[], bool]) -> None:
+    """Let the loop run until something becomes true."""
+    async with asyncio.timeout(20):
+        while not condition():  # noqa: ASYNC110 - the condition is a property of another task
+            await asyncio.sleep(0)

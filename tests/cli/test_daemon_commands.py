@@ -95,18 +95,6 @@ def test_restart_keeps_the_socket(daemon: DaemonProcess, tmp_path: Path) -> None
     assert said(daemon, "--socket", place, "down") == (0, f"stopped the daemon (pid {new})\n", "")
 
 
-def test_a_second_daemon_is_refused(daemon: DaemonProcess) -> None:
-    said(daemon, "up")
-    code, output, errors = run(daemon, "up", "--foreground")
-    assert (code, output) == (1, "")
-    assert f"(pid {daemon.pid}) already serves this state folder" in errors
-    assert errors.startswith("error: ")
-    other = os.path.join(daemon.environ["XDG_RUNTIME_DIR"], "other.sock")
-    code, output, errors = said(daemon, "up", "--socket", other)
-    assert (code, output) == (1, "")
-    assert errors.startswith(f"error: a daemon (pid {daemon.pid}) runs already, on {daemon.socket}\n")
-
-
 def test_foreground_runs_until_a_signal(daemon: DaemonProcess) -> None:
     child = subprocess.Popen(
         [sys.executable, "-m", "foveal", "up", "--foreground"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import shlex
@@ -18,7 +17,7 @@ from foveal.cli.app import foveal as program
 from foveal.cli.progress import Bar
 from rich.cells import cell_len
 
-from tests.command_cases import CommandLine
+from tests.command_cases import CommandLine, Terminal
 from tests.conftest import SMALL_PROJECT, DaemonProcess, git, write_files
 
 LONG = "a-folder-with-a-long-name-as-they-are-in-large-repositories/and-another-one-below-it/shop"
@@ -237,13 +236,6 @@ def test_no_table_is_broken_by_a_path(deep: CommandLine) -> None:
         for line in output.splitlines():
             # Sentences may be longer; what stands in columns may not.
             assert "  " not in line.strip() or cell_len(line) <= COLUMNS, (arguments, line)
-
-
-class Terminal(io.StringIO):
-    """A stream that a person sees."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.mark.parametrize("width", [COLUMNS, 200])

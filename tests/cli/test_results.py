@@ -98,11 +98,3 @@ def test_names_can_not_steer_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None
     assert "\\x1b]0;pwned\\x07 = 1\n" in re.sub(r"\x1b\[[0-9;]*m", "", found)
     assert "\x1b]" not in found
     assert "\r" not in found
-
-
-def test_colours(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("NO_COLOR")
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    found = text(RESULT)
-    assert "\x1b[35m\x1b[1msrc/auth.py\x1b[0m:\x1b[32m9\x1b[0m" in found
-    assert "\x1b[" in text(CALL)

@@ -9,12 +9,7 @@ import pytest
 from foveal.cli import terminal, text
 from foveal.cli.table import Column, number, path, table, words
 
-
-class Terminal(io.StringIO):
-    """A stream that a person sees."""
-
-    def isatty(self) -> bool:
-        return True
+from tests.command_cases import Terminal
 
 
 @pytest.mark.parametrize(

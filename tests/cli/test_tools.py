@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import sys
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 from foveal.cli.tools import OWN, describe_files, review
 
-from tests.command_cases import CommandLine
+from tests.command_cases import CommandLine, Terminal
 from tests.conftest import DaemonProcess, git, write_files
 from tests.server_cases import RAW_SERVER
 
@@ -42,13 +41,6 @@ FILE: dict[str, Any] = {
     "problem": "",
     "servers": [SERVER],
 }
-
-
-class Terminal(io.StringIO):
-    """A standard input at which a person sits."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.fixture

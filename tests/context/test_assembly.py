@@ -20,13 +20,11 @@ from foveal.daemon.context.built import Built, all_hold
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
-from foveal.daemon.index.indexer import ProjectIndexer
-from foveal.daemon.index.records import OpenProject, StoredChunk
+from foveal.daemon.index.records import StoredChunk
 from foveal.daemon.index.service import LexicalHandle, Reader
 from foveal.daemon.index.symbol_cache import KeptSymbols
 from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.memory.records import Chosen, Experience
-from foveal.daemon.project.records import ProjectMetadata
 from foveal.daemon.project.service import Tree
 from foveal.daemon.rules.records import Item, ItemPlan, PlannedItem
 from foveal.daemon.rules.service import discover
@@ -37,6 +35,7 @@ from foveal.daemon.workspace.records import ProjectSnapshot
 from msgspec.structs import replace
 
 from tests.conftest import SMALL_PROJECT, write_files
+from tests.search_cases import index_project
 
 LARGE = 1_000_000
 
@@ -59,11 +58,7 @@ class Desk:
         self.index()
 
     def index(self) -> None:
-        command = OpenProject(str(self.root), str(self.folder), 1 << 20, (), (), 2_000, 60)
-        indexer = ProjectIndexer(command, self.system, lambda event: None, lambda: None)
-        while not indexer.patience():
-            indexer.step()
-        indexer.close()
+        index_project(self.root, self.folder)
 
     def snapshot(self) -> ProjectSnapshot:
         tree = read_tree(str(self.root), str(self.folder))[0] or Tree(str(self.root))
@@ -230,12 +225,6 @@ def test_too_many_dependencies_are_counted(desk: Desk) -> None:
         f"d{n}.py" for n in range(5)
     ]
     assert "7 of 12 imported files are left out: at most 5" in built.reply["gaps"]
-
-
-def test_constraints_of_those_above_come_first_and_once(shop: Desk) -> None:
-    context = shop.context(above=("be quick", "be kind"), constraints=("be kind", "no\nnew\nlines"))
-    section = context.partition("## Constraints\n\n")[2].partition("## ")[0]
-    assert section == "- be quick\n- be kind\n- no new lines\n\n"
 
 
 # Files that can't be shown, or not as they are
@@ -455,12 +444,6 @@ def many(count: int, lines: int = 30) -> dict[str, str | bytes]:
     }
 
 
-def test_a_project_says_what_it_is_before_all_else(shop: Desk) -> None:
-    built = shop.build("src/shop/auth.py", metadata=ProjectMetadata("shop", "Sells things."))
-    assert built.reply["context"].startswith("# PROJECT CONTEXT\n\n## Project\n\n- shop: Sells things.\n")
-    assert slices(built)["project_meta"]["weight"] == 1.0
-
-
 def test_larger_contexts_have_more_of_what_was_found_and_lose_nothing_else(desk: Desk) -> None:
     desk.write(many(40) | {"main.py": "import lib0.m0\nimport lib1.m1\n", "user.py": "import main\n"})
     desk.write({f"lib{n}/__init__.py": f"N = {n}\n" for n in range(5)})
@@ -510,14 +493,6 @@ def test_a_rule_that_is_in_focus_too_is_shown_as_a_rule(shop: Desk) -> None:
     text = (shop.root / "CLAUDE.md").read_text().strip().split("\n")[0]
     assert built.reply["context"].count(text) == 1
     assert [one["reason"] for one in built.reply["dropped"]] == ["duplicate"]
-
-
-def test_a_search_brings_in_no_rule(shop: Desk) -> None:
-    hits = [found("CLAUDE.md", 0.9), found("src/shop/auth.py", 0.5)]
-    built = shop.build(hits=hits, prompt="which logger does login use?", plan=ItemPlan(()))
-    shown = slices(built).values()
-    assert [one["path"] for one in shown if one["type"] == "document"] == ["src/shop/auth.py"]
-    assert "repository's logger" not in built.reply["context"]
 
 
 def test_items_of_the_session_come_first_and_stay_named_without_room(shop: Desk) -> None:

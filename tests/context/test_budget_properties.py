@@ -211,3 +211,25 @@ def test_with_room_for_everything_everything_is_whole(given_: list[Slice], count
 @pytest.mark.parametrize("tokens", [0, 1, 99, 100, 101])
 def test_with_nothing_to_choose_nothing_is_chosen(tokens: int) -> None:
     assert select([], Limits(tokens, tokens), ESTIMATE) == Selection((), {}, ())
+
+
+def test_slices_are_asked_to_grow_a_few_times_only() -> None:
+    calls = 0
+
+    def counting(grow: Callable[[int], Form]) -> Callable[[int], Form]:
+        def counted(characters: int) -> Form:
+            nonlocal calls
+            calls += 1
+            return grow(characters)
+
+        return counted
+
+    many = []
+    for index in range(500):
+        smallest, grow = growing("x" * (100 + index), "·" * 20, 1)
+        many.append(
+            Slice(f"s{index}", "focus", "focus", 0.5, (index,), smallest, counting(grow), 100 + index)
+        )
+    selection = select(many, Limits(6_000, 100_000), ESTIMATE)
+    assert len(selection.chosen) == 500
+    assert calls <= 2 * 500

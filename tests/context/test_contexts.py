@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
 from foveal.daemon.context import service as contexts
 from foveal.daemon.context import sources
 from foveal.daemon.context.assembly import build
@@ -20,7 +19,6 @@ from foveal.daemon.context.built import Built
 from foveal.daemon.context.item_plans import plan_items
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scoping import ScopeSelector
-from foveal.daemon.core.system import System
 from foveal.daemon.core.work import BUILD_THREADS, Deadline
 from foveal.daemon.engine.service import Engine
 from foveal.daemon.index.records import TreeDelta
@@ -30,8 +28,8 @@ from foveal.daemon.workspace import freshness
 from foveal.daemon.workspace.service import Project, TreeFreshness
 
 from tests.conftest import write_files
+from tests.engine_cases import GENEROUS_S, running_engine
 
-GENEROUS_S = 60.0
 SOON_MS = 300
 """A deadline that what hangs in these tests never meets."""
 
@@ -41,7 +39,6 @@ PROMPT = ContextRequest(prompt="how is the cart paid?")
 
 @asynccontextmanager
 async def running(base: Path) -> AsyncIterator[tuple[Engine, Project, Scope]]:
-    (base / "state").mkdir()
     files: dict[str, str | bytes] = {
         "a.py": "import b\n",
         "b.py": "def f(): ...\n",
@@ -49,22 +46,9 @@ async def running(base: Path) -> AsyncIterator[tuple[Engine, Project, Scope]]:
         "CLAUDE.md": "Be kind.\n",
         ".git/HEAD": "ref: refs/heads/x\n",
     }
-    root = str(write_files(base / "p", files))
-    environment = Environment(str(base / "home"), str(base / "state"), str(base / "config"), 0)
-    engine = Engine(environment, UserConfig(embedding=EmbeddingConfig(enabled=False)), System())
-    started = asyncio.Event()
-    async with asyncio.timeout(GENEROUS_S):
-        task = asyncio.create_task(engine.run(started))
-        await started.wait()
-        try:
-            project = await engine.projects.at(root)
-            while project.state != "ready":
-                await project.index_state.wait_changed()
-            selector = ScopeSelector(focus_paths=("a.py",))
-            yield engine, project, await engine.scoping.scope_for(project, selector)
-        finally:
-            await engine.close(GENEROUS_S)
-            await task
+    async with running_engine(base, files) as (engine, project):
+        selector = ScopeSelector(focus_paths=("a.py",))
+        yield engine, project, await engine.scoping.scope_for(project, selector)
 
 
 async def ask(

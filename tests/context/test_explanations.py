@@ -35,15 +35,6 @@ def told(path: str, *slices: dict[str, Any], **fields: Any) -> PathReasons:
     return reasons_in_context(SCOPE, REQUEST, reply, path)
 
 
-def test_each_slice_says_why_it_is_in() -> None:
-    found = told(
-        "a.py", a_slice("x:a.py", "dependency", "imported by b.py"), a_slice("x:b.py", "focus", "asked for")
-    )
-    assert found.slices == ("x:a.py",)
-    assert found.reasons == ("it is shown as dependency: imported by b.py; 1,200 tokens, weight 0.5",)
-    assert found.is_settled
-
-
 def test_it_says_how_much_is_shown_and_what_is_missing_of_it() -> None:
     part = a_slice(
         "focus:a.py#f", "focus", "asked for", compressed=True, tokens_before=9_000, start_line=3, end_line=8
@@ -63,13 +54,6 @@ def test_a_rule_without_a_file_is_told_by_its_name() -> None:
     assert found.reasons[0].startswith("it is shown as rule: brief:2, always, the project's foveal.toml; ")
     of_a_file = a_slice("rule:brief", "rule", "brief:1, always, the project's", path="docs/brief")
     assert told("brief", of_a_file).slices == ()
-
-
-def test_of_a_folder_each_file_is_told() -> None:
-    slices = [a_slice(f"focus:src/{name}", "focus", "asked for") for name in ("a.py", "b.py")]
-    found = told("src", *slices, a_slice("focus:srcs/c.py", "focus", "asked for"))
-    assert found.slices == ("focus:src/a.py", "focus:src/b.py")
-    assert found.reasons[0].startswith("of src/a.py: it is shown as focus: asked for")
 
 
 def test_what_had_no_room_says_what_it_would_take() -> None:
@@ -105,12 +89,3 @@ def test_what_had_no_room_says_what_it_would_take() -> None:
 )
 def test_a_gap_counts_where_it_names_the_very_path(gap: str, named: bool) -> None:
     assert told("src/a.py", gaps=[gap]).reasons == ((gap,) if named else ())
-
-
-def test_a_file_may_only_be_named() -> None:
-    found = told("src/hot.py", a_slice("hot", "hot", ""))
-    assert found.named
-    assert not found.is_settled
-    assert found.reasons == ("it is named among the files that are worked on (edited just now)",)
-    for path, slices in (("no.py", [a_slice("hot", "hot", "")]), ("src/hot.py", [])):
-        assert told(path, *slices) == PathReasons()

@@ -14,7 +14,7 @@ from foveal.daemon.context.focus import (
 )
 from foveal.daemon.core.system import Stamp
 from foveal.daemon.project.records import FileRecord
-from foveal.daemon.project.service import Tree, split_node_id
+from foveal.daemon.project.service import Tree
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -138,22 +138,6 @@ def test_only_so_many_globs_are_held_against_the_tree() -> None:
 def test_no_path_makes_it_fail(given_paths: list[str]) -> None:
     nodes, _ = resolve(*given_paths)
     assert len(nodes) <= FOCUS_MAX
-
-
-@pytest.mark.parametrize(
-    ("node_id", "path", "name"),
-    [
-        ("src/x.py", "src/x.py", ""),
-        ("src/x.py#f", "src/x.py", "f"),
-        ("src/x.py#a#b", "src/x.py", "a#b"),
-        ("c#/a.md", "c#/a.md", ""),
-        ("c#/a.md#T", "c#/a.md", "T"),
-        ("gone.py#f", "gone.py", "f"),
-        ("gone.py", "gone.py", ""),
-    ],
-)
-def test_a_node_id_is_split_behind_the_file_that_there_is(node_id: str, path: str, name: str) -> None:
-    assert split_node_id(FILES, node_id) == (path, name)
 
 
 @pytest.mark.parametrize(

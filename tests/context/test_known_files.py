@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
-from pathlib import Path
+from contextlib import contextmanager
 from types import MappingProxyType
 
-import pytest
-from foveal.daemon.config.settings import ProjectConfig
 from foveal.daemon.context.known_files import KnownFiles
-from foveal.daemon.core.system import Stamp, System
-from foveal.daemon.index.indexer import ProjectIndexer
-from foveal.daemon.index.records import OpenProject
-from foveal.daemon.index.service import LexicalHandle, masked_symbols
-from foveal.daemon.index.symbol_cache import SIGNATURE_MAX, KeptSymbols
+from foveal.daemon.core.system import Stamp
+from foveal.daemon.index.service import masked_symbols
+from foveal.daemon.index.symbol_cache import KeptSymbols
 from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.privacy.secret_values import mask_secrets
 from foveal.daemon.project.records import FileRecord
-from foveal.daemon.rules.records import RuleSet
-from foveal.daemon.workspace.index_view import ReaderPool, read_tree
-from foveal.daemon.workspace.records import ProjectSnapshot
 
 from tests.conftest import write_files
+from tests.context.test_assembly import Desk, desk
+
+__all__ = ["desk"]
 
 FILES: Mapping[str, str | bytes] = {
     "a.py": "import b\n\ndef fa(): ...\n",
@@ -36,78 +31,39 @@ FILES: Mapping[str, str | bytes] = {
     "logo.png": b"\0\1",
 }
 
-_NOTHING: Mapping[str, str] = MappingProxyType({})
+
+@contextmanager
+def known(
+    desk: Desk, overlays: Mapping[str, str] = MappingProxyType({}), *, indexed: bool = True
+) -> Iterator[KnownFiles]:
+    """Give what one build knows of a project."""
+    desk.overlays = dict(overlays)
+    with desk.readers.borrow() as reader:
+        yield KnownFiles(desk.snapshot(), reader if indexed else None)
 
 
-class Opener:
-    """An indexed project; `known` opens what one build knows of it."""
-
-    def __init__(self, base: Path) -> None:
-        self.root = write_files(base / "p", FILES)
-        folder = str(base / "index")
-        command = OpenProject(str(self.root), folder, 1 << 20, (), (), 2_000, 60)
-        indexer = ProjectIndexer(command, System(), lambda event: None, lambda: None)
-        while not indexer.patience():
-            indexer.step()
-        indexer.close()
-        self._tree = read_tree(str(self.root), folder)[0]
-        self._readers = ReaderPool(folder)
-        self._stack = ExitStack()
-
-    def known(self, overlays: Mapping[str, str] = _NOTHING, *, indexed: bool = True) -> KnownFiles:
-        assert self._tree is not None
-        snapshot = ProjectSnapshot(
-            tree=self._tree,
-            rules=RuleSet((), (), (), frozenset()),
-            config=ProjectConfig(),
-            overlays=overlays,
-            degraded=(),
-            reader=self._readers.borrow,
-            lexical=LexicalHandle("/nowhere"),
-            relevant_experiences=lambda focus, neighbours, words, limit, meaning: (),
-            system=System(),
-        )
-        reader = self._stack.enter_context(self._readers.borrow()) if indexed else None
-        return KnownFiles(snapshot, reader)
-
-    def close(self) -> None:
-        self._stack.close()
-        self._readers.close()
+def test_definitions_and_imports_are_those_of_the_file_on_the_disk(desk: Desk) -> None:
+    desk.write(FILES)
+    with known(desk) as files:
+        assert [symbol.name for symbol in files.symbols("a.py")] == ["fa"]
+        assert [one.target for one in files.imports("a.py")] == ["b.py"]
+        assert not files.stale
+    write_files(desk.root, {"a.py": "def other(): ...\n"})
+    with known(desk) as files:
+        assert (files.symbols("a.py"), files.imports("a.py"), list(files.stale)) == ((), (), ["a.py"])
 
 
-@pytest.fixture
-def opener(tmp_path: Path) -> Iterator[Opener]:
-    opener = Opener(tmp_path.resolve())
-    yield opener
-    opener.close()
-
-
-def test_definitions_and_imports_are_those_of_the_file_on_the_disk(opener: Opener) -> None:
-    files = opener.known()
-    assert [symbol.name for symbol in files.symbols("a.py")] == ["fa"]
-    assert [one.target for one in files.imports("a.py")] == ["b.py"]
-    assert not files.stale
-    write_files(opener.root, {"a.py": "def other(): ...\n"})
-    files = opener.known()
-    assert (files.symbols("a.py"), files.imports("a.py"), list(files.stale)) == ((), (), ["a.py"])
-
-
-def test_what_is_bare(opener: Opener) -> None:
-    files = opener.known()
-    for path, expected in {
-        "empty.py": True,
-        "blank.css": True,
-        "effect.js": True,
-        "style.css": False,
-        "data.json": False,
-        "notes.md": False,
-        "logo.png": False,
-        "gone.py": False,
-    }.items():
-        assert files.is_bare(path) is expected, path
-    assert not opener.known({"effect.js": "function half("}).is_bare("effect.js"), "nobody parsed the buffer"
-    assert not opener.known(indexed=False).is_bare("effect.js"), "nobody knows"
-    assert opener.known(indexed=False).is_bare("empty.py")
+def test_what_is_bare(desk: Desk) -> None:
+    desk.write(FILES)
+    bare = {"empty.py", "blank.css", "effect.js"}
+    with known(desk) as files:
+        without_definitions = FILES.keys() - {"a.py", "b.py"} | {"gone.py"}
+        assert {path for path in without_definitions if files.is_bare(path)} == bare
+    with known(desk, {"effect.js": "function half("}) as files:
+        assert not files.is_bare("effect.js"), "nobody parsed the buffer"
+    with known(desk, indexed=False) as files:
+        assert not files.is_bare("effect.js"), "nobody knows"
+        assert files.is_bare("empty.py")
 
 
 def record(digest: bytes, count: int, language: str = "python") -> FileRecord:
@@ -120,13 +76,6 @@ def reading(count: int, name: str = "one") -> Callable[[str], tuple[Symbol, ...]
     )
 
 
-def test_definitions_of_another_moment_than_the_record_are_not_kept() -> None:
-    kept = KeptSymbols()
-    assert len(kept.of(record(b"a", 2), reading(3))) == 3
-    assert len(kept.of(record(b"", 2), reading(2))) == 2
-    assert kept.count == 0
-
-
 def test_the_least_recently_used_ones_are_forgotten() -> None:
     kept = KeptSymbols(most=4)
     first = kept.of(record(b"a", 2), reading(2))
@@ -136,24 +85,6 @@ def test_the_least_recently_used_ones_are_forgotten() -> None:
     assert kept.of(record(b"a", 2), reading(2)) is first
     assert kept.of(record(b"b", 2), reading(2, "other"))[0].name == "other0"
     assert kept.count == 4
-
-
-def test_more_than_all_room_is_not_kept() -> None:
-    kept = KeptSymbols(most=4)
-    first = kept.of(record(b"a", 2), reading(2))
-    assert len(kept.of(record(b"b", 5), reading(5))) == 5
-    assert kept.of(record(b"a", 2), reading(2, "other")) is first
-    assert kept.count == 2
-
-
-def test_a_content_that_no_file_has_any_more_is_forgotten() -> None:
-    kept = KeptSymbols()
-    kept.of(record(b"a", 2), reading(2))
-    kept.of(record(b"b", 2), reading(2))
-    kept.forget(record(b"a", 2))
-    kept.forget(record(b"c", 2))
-    assert kept.count == 2
-    assert kept.of(record(b"a", 2), reading(2, "other"))[0].name == "other0"
 
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 4
@@ -176,12 +107,6 @@ def test_heads_with_secrets_are_those_of_the_masked_text() -> None:
     )
     assert [one.signature for one in found] == ['def f(a="[masked]32+"):'] * 2 + ["def g()"] * 2
     assert [one.doc for one in found] == ["Use it.", "Use it.", "", ""]
-
-
-def test_a_head_is_no_longer_than_in_the_index() -> None:
-    line = f'x = "{TOKEN}" + {"1 + " * 200}1'
-    (found,) = masked_symbols([symbol(1, line[:SIGNATURE_MAX])], mask_secrets(line).text)
-    assert len(found.signature) == SIGNATURE_MAX
 
 
 def test_a_secret_in_a_body_leaves_the_other_definitions_as_they_are() -> None:

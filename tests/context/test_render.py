@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import pytest
 from foveal.daemon.context.render import (
     SECTIONS,
     frame_cost,
@@ -17,7 +16,6 @@ from foveal.daemon.context.render import (
     rule_form,
     slice_summary,
     spans,
-    whose,
 )
 from foveal.daemon.context.selection import Form, Slice, SliceType, fixed
 from foveal.daemon.context.tokens import ESTIMATE
@@ -126,23 +124,6 @@ def test_a_slice_is_summed_up_for_the_record() -> None:
 
 def item(name: str, text: str, source: str = "PutItem", owner: Owner = "stored") -> Item:
     return Item("rule", name, "always", text, source, owner=owner)
-
-
-@pytest.mark.parametrize(
-    ("owner", "name", "source", "words"),
-    [
-        ("project", "src/AGENTS.md", "/p/src/AGENTS.md", "the project's"),
-        ("project", "sql", "/p/foveal.toml", "the project's foveal.toml"),
-        ("project", "~/.claude/CLAUDE.md", "/p/foveal.toml", "the project's foveal.toml"),
-        ("user", "~/.claude/CLAUDE.md", "/home/u/.claude/CLAUDE.md", "the user's"),
-        ("user", "sql", "/home/u/.config/foveal/config.toml", "the user's config.toml"),
-        ("administrator", "/etc/c/CLAUDE.md", "/etc/c/CLAUDE.md", "the administrator's"),
-        ("stored", "sql", "PutItem", "put with foveal"),
-        ("stored", "sql", "/home/u/config.toml", "put with foveal"),
-    ],
-)
-def test_a_rule_says_whose_it_is(owner: Owner, name: str, source: str, words: str) -> None:
-    assert whose(item(name, "x", source, owner)) == words
 
 
 def test_a_cut_message_says_where_the_rest_is() -> None:

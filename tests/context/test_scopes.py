@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.context.scopes import ScopeStore, ScopeTable
-from foveal.daemon.core.errors import NotFound
 from foveal.daemon.core.system import System
 from foveal.daemon.sessions.records import Scope
 from foveal.daemon.workspace.records import HotNode
@@ -45,18 +44,6 @@ def add(scopes: ScopeTable, name: str, **values: object) -> Scope:
 
 
 # Identity
-
-
-def test_a_scope_that_is_gone_is_not_found_and_says_what_to_do() -> None:
-    scopes = table()
-    scope = add(scopes, "one")
-    scopes.remove(scope.id)
-    assert scopes.find("one") is None
-    for use in (scopes.get, scopes.remove):
-        with pytest.raises(NotFound, match=r"Call GetContext with cwd"):
-            use(scope.id)
-    with pytest.raises(NotFound):
-        scopes.update(scope)
 
 
 # Memory
@@ -110,11 +97,6 @@ def test_the_count_of_memory_is_always_the_sum_of_its_parts(steps: list[tuple[st
     assert scopes.memory_bytes == sum(one.memory_bytes for one in live)
 
 
-def test_a_scope_costs_far_less_than_ten_megabytes() -> None:
-    scope = replace(SCOPE, focus_paths=tuple(f"folder/file_{i}.py" for i in range(10_000)))
-    assert scope.memory_bytes < 1_000_000
-
-
 # Constraints
 
 
@@ -127,17 +109,6 @@ def test_constraints_come_from_all_ancestors_the_farthest_first_and_once() -> No
     assert scopes.constraints_above(top) == ()
     scopes.update(replace(top, constraints=("e",)))
     assert scopes.constraints_above(leaf) == ("e", "b", "c")
-
-
-def test_an_ancestor_that_is_gone_leaves_what_it_had() -> None:
-    scopes = table()
-    top = add(scopes, "top", constraints=("a",))
-    middle = add(scopes, "middle", constraints=("b",), parent_id=top.id, inherited=("a",))
-    leaf = add(scopes, "leaf", parent_id=middle.id, inherited=("a", "b"))
-    scopes.remove(top.id)
-    assert scopes.constraints_above(leaf) == ("a", "b")
-    scopes.remove(middle.id)
-    assert scopes.constraints_above(leaf) == ("a", "b")
 
 
 def test_a_released_parent_leaves_its_constraints_as_they_were_then() -> None:
@@ -180,13 +151,6 @@ def test_changes_that_could_not_be_written_are_taken_again_as_they_are_by_then()
     scopes.remove(one.id)
     scopes.mark_changed(taken)
     assert scopes.take_changes() == {one.id: None, two.id: two}
-
-
-def test_loading_is_no_change() -> None:
-    scopes = table()
-    scopes.load([replace(SCOPE, id="s_1"), replace(SCOPE, id="s_2", identity="j")])
-    assert not scopes.changed
-    assert [scope.id for scope in scopes.of_project(None)] == ["s_2", "s_1"]
 
 
 def test_every_field_survives_a_restart(tmp_path: Path, store: ScopeStore) -> None:

@@ -53,29 +53,6 @@ def test_what_is_shorter_than_its_line_is_sent_again() -> None:
     assert unsent.held == {"focus:a.py"}
 
 
-def test_windows_are_of_an_agent_in_a_session() -> None:
-    windows = ContextWindows()
-    windows.sent("s", "a", [held("x", LONG, 5)])
-    windows.sent("s", "b", [held("y", LONG, 7), held("z", LONG, 8)])
-    assert windows.of("s", "a").tokens == 5
-    assert windows.of("s", "b").tokens == 15
-    assert windows.of("t", "a") is NOTHING_HELD
-    windows.forget("s", "a")
-    assert windows.of("s", "a").tokens == 0
-    assert windows.of("s", "b").tokens == 15
-    windows.forget("s")
-    assert windows.of("s", "b").tokens == 0
-
-
-def test_the_latest_text_of_a_slice_counts_and_gives_another_key() -> None:
-    windows = ContextWindows()
-    first = windows.sent("s", "a", [held("x", LONG, 5)])
-    same = windows.sent("s", "a", [held("x", LONG, 5)])
-    later = windows.sent("s", "a", [held("x", LONG + "more", 6)])
-    assert first.key == same.key != later.key
-    assert later.tokens == 6
-
-
 def test_windows_and_their_slices_are_bounded() -> None:
     windows = ContextWindows()
     windows.sent("s", "a", [held(f"{number}", LONG, 1) for number in range(SLICES_MAX + 10)])

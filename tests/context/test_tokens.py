@@ -29,11 +29,6 @@ def test_the_tokens_of_a_whole_are_at_most_those_of_its_parts(one: str, other: s
     assert ESTIMATE.count(one + other) <= ESTIMATE.count(one) + ESTIMATE.count(other)
 
 
-@given(st.integers(0, 1_000))
-def test_a_text_of_so_many_characters_has_the_tokens(tokens: int) -> None:
-    assert ESTIMATE.count("x" * ESTIMATE.characters(tokens)) == tokens
-
-
 def test_the_estimate_is_taken_unless_another_is_wanted() -> None:
     assert counter_of("estimate", "gpt-4o") == (ESTIMATE, "")
 

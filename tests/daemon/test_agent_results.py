@@ -91,12 +91,3 @@ def test_references_are_a_line_each(shared_daemon: DaemonProcess, root: str) -> 
     (call,) = ask(shared_daemon, root, "who calls wait?")
     assert (call["path"], call["line"], "definition" in call) == ("shop/retry.py", 9, False)
     assert ask(shared_daemon, root, "zzyzx qwfpgj") == []
-
-
-def test_a_file_that_changed_is_shown_as_it_is_now(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
-    root = write_files(tmp_path / "p", {"a.py": "def parse_price(text):\n    return text\n"})
-    shared_daemon.open_ready(root)
-    assert ask(shared_daemon, str(root), "parse_price")
-    write_files(root, {"a.py": "LIMIT = 1\n\n\ndef parse_price(text):\n    return float(text)\n"})
-    (best,) = ask(shared_daemon, str(root), "parse_price", fresh="tree", deadline_ms=60_000)
-    assert best["definition"] == "def parse_price(text):\n    return float(text)"

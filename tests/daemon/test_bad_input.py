@@ -17,7 +17,6 @@ from typing import Any
 
 import msgpack  # type: ignore[import-untyped] # it ships no types
 import pytest
-from foveal.ipc.protocol import encode_request
 
 from tests.conftest import DEADLINE_S, SMALL_PROJECT, DaemonProcess, git, write_files
 
@@ -28,12 +27,6 @@ SECRET = "top secret of somebody else"
 def root(shared_daemon: DaemonProcess, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Give the small project, open and indexed, to all tests that leave it as they found it."""
     return open_shop(shared_daemon, tmp_path_factory.mktemp("p"))
-
-
-@pytest.fixture
-def own_root(shared_daemon: DaemonProcess, tmp_path: Path) -> str:
-    """Give the small project to a test that changes it."""
-    return open_shop(shared_daemon, tmp_path)
 
 
 def open_shop(daemon: DaemonProcess, folder: Path) -> str:
@@ -346,9 +339,6 @@ def send(connection: socket.socket, data: bytes) -> None:
     """Send as much as the daemon takes before it closes."""
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         connection.sendall(data)
-
-
-PING = encode_request(1, "Ping")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import psutil
@@ -74,11 +74,6 @@ def left_over(daemon: DaemonProcess) -> list[str]:
     """Return which traces of a running daemon there are."""
     places = (daemon.socket, http_socket(daemon.socket), daemon_file(str(daemon.state)))
     return [place for place in places if os.path.lexists(place)]
-
-
-def everything_below(folder: Path) -> Iterator[Path]:
-    for parent, folders, files in os.walk(folder):
-        yield from (Path(parent, name) for name in (*folders, *files))
 
 
 # One

@@ -239,17 +239,6 @@ def test_formats(shared_daemon: DaemonProcess, ready_shop: str) -> None:
     assert {one["id"] for one in document["slices"]} == {one["id"] for one in as_json["slices"]}
 
 
-def test_a_second_call_is_cached_and_the_same(shared_daemon: DaemonProcess, ready_shop: str) -> None:
-    params = {"cwd": ready_shop, "focus_paths": ["src"], "prompt": "sessions", "constraints": ["Be brief."]}
-    first = shared_daemon.call("GetContext", **params)
-    second = shared_daemon.call("GetContext", **params)
-    assert (first["cached"], second["cached"]) == (False, True)
-    volatile = ("cached", "elapsed_ms")
-    assert {name: value for name, value in first.items() if name not in volatile} == {
-        name: value for name, value in second.items() if name not in volatile
-    }
-
-
 def test_an_edit_shows_in_the_next_call(shared_daemon: DaemonProcess, ready_shop: str) -> None:
     def ask(**more: Any) -> Any:
         return shared_daemon.call("GetContext", cwd=ready_shop, focus_paths=["src/shop/auth.py"], **more)

@@ -310,9 +310,6 @@ def test_hot_files_follow_the_work(owner: dict[str, str], shared_daemon: DaemonP
 # Budgets
 
 
-FOCUS = ["src/core.py", "notes.txt", "wide.txt", "min.js", "docs/guide.md"]
-
-
 def test_files_of_git_are_not_shown(shared_daemon: DaemonProcess, shop: Path) -> None:
     reply = shared_daemon.call("GetContext", cwd=str(shop), focus_paths=[".git/config"])
     assert "repositoryformatversion" not in reply["context"]

@@ -6,8 +6,6 @@ import os
 import shutil
 import signal
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -61,13 +59,6 @@ def searching(base: Path) -> Iterator[DaemonProcess]:
 @pytest.fixture
 def daemon(tmp_path: Path) -> Iterator[DaemonProcess]:
     with searching(tmp_path) as process:
-        yield process
-
-
-@pytest.fixture
-def wordy(tmp_path: Path) -> Iterator[DaemonProcess]:
-    """Give a daemon that embeds nothing, which takes a second or two less: words and structure answer."""
-    with running_daemon(tmp_path) as process:
         yield process
 
 
@@ -237,19 +228,6 @@ def test_a_deleted_file_leaves_nothing_behind(shared: DaemonProcess, tmp_path: P
     )
 
 
-def test_an_edit_shows_in_the_next_answer(shared: DaemonProcess, tmp_path: Path) -> None:
-    root = write_files(tmp_path / "p", PROJECT)
-    embedded(shared, root)
-    for n in range(5):
-        write_files(root, {"src/shop/mail.py": f"# changed\ndef quokka_{n}():\n    return {n}\n"})
-        (first, *_) = query(shared, root, f"quokka_{n}", fresh="tree")["results"]
-        assert (first["path"], f"def quokka_{n}()" in first["snippet"]) == ("src/shop/mail.py", True)
-    reply = query(shared, root, "invoice total")
-    write_files(root, {"src/shop/invoice.py": "\n\n" + str(PROJECT["src/shop/invoice.py"])})
-    moved = query(shared, root, "invoice total")["results"][0]
-    assert moved["start_line"] == reply["results"][0]["start_line"] + 2, "what is shown is looked at"
-
-
 # What breaks
 
 
@@ -287,23 +265,6 @@ def test_a_kill_in_the_middle_loses_nothing_and_costs_nothing(
     assert embeddings(daemon) == files, "nothing is embedded twice"
     assert found(daemon, root, "job_100")[0] == "m100.py"
     assert len(found(daemon, root, "take something from a queue", limit=1_000)) > 60
-
-
-def test_a_lexical_index_that_goes_while_it_serves(wordy: DaemonProcess, tmp_path: Path) -> None:
-    root = write_files(tmp_path / "p", PROJECT)
-    wordy.open_ready(root)
-    assert found(wordy, root, "send_receipt")
-    pid = wordy.pid
-    (folder,) = wordy.state.glob("projects/*/lexical")
-    for path in folder.iterdir():
-        if path.name[0] != "." and path.suffix != ".json":
-            os.truncate(path, 0)
-    reply = query(wordy, root, "send_receipt")
-    assert "src/shop/mail.py" in [result["path"] for result in reply["results"]], "by its name"
-    assert any("words" in reason for reason in reply["degraded"])
-    until(lambda: "lexical" in _sources(wordy, root, "send_receipt"), "it is filled again")
-    until(lambda: not query(wordy, root, "send_receipt")["degraded"], "that is known")
-    assert wordy.pid == pid, "nobody read what is no more"
 
 
 def test_a_harmed_index_and_harmed_embeddings_are_built_anew(daemon: DaemonProcess, tmp_path: Path) -> None:
@@ -379,15 +340,6 @@ def test_an_idle_embedder_ends_and_comes_back(tmp_path: Path) -> None:
 
 
 HEAVY = ("numpy", "onnxruntime", "onnx", "fastembed", "huggingface_hub", "tokenizers")
-
-
-def test_the_daemon_never_loads_what_embeds() -> None:
-    code = (
-        "import sys, foveal.daemon.app.server, foveal.daemon.search.router, foveal.daemon.search.results\n"
-        f"print([name for name in {HEAVY} if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 def test_a_daemon_that_answers_has_not_loaded_it_either(shared: DaemonProcess, asked: str) -> None:

@@ -124,14 +124,6 @@ def test_session_without_an_entry_has_an_empty_timeline(shared_daemon: DaemonPro
     assert shared_daemon.call("GetTimeline", session_id=session) == empty
 
 
-def test_secrets_in_prompts_are_masked(host: Host) -> None:
-    host.tell("UserPromptSubmit", prompt_id="p1", prompt="Use api_key = 'sk-ant-REDACTED'")
-    key = "ghp_" + "a1B2c3D4e5" * 4
-    host.tell("UserPromptSubmit", prompt_id="p2", prompt=f"Push with {key} to expire() the session")
-    assert key not in str(host.entries())
-    assert "[masked]" in host.entries()[-1]["text"]
-
-
 def test_session_without_hooks_has_its_contexts(shared_daemon: DaemonProcess, shop: Path) -> None:
     shared_daemon.open_ready(shop)
     host = Host(shared_daemon, shop, f"plain-{shop.parent.name}")
@@ -221,11 +213,9 @@ def test_use_is_derived_from_transcripts_of_real_hosts(
     # What the sample's agent did was before the context: later than now counts as now.
     transcript.write_text(re.sub(r"2026-11-23T", "2099-11-23T", text).replace('"created":17', '"created":40'))
     payload = {key: value.format(path=transcript) for key, value in fields.items()}
-    if name == "copilot":
-        payload["sessionId"] = host.session_id
     with shared_daemon.subscribed("experience.grafted") as events:
         host.tell(event, **payload)
-        if sample != "main-transcript" and "compact" not in sample:
+        if sample != "main-transcript":
             next_event(events, "experience.grafted", project=str(root))
         else:
             _wait_for_use(host, context["context_id"])

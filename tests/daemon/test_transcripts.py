@@ -25,27 +25,32 @@ def conversation(root: str, path: Path, *, results: int = 0) -> tuple[str, Claud
     return str(path), chat
 
 
-def test_a_transcript_is_grafted_once(daemon: DaemonProcess, tmp_path: Path) -> None:
+def test_a_transcript_is_grafted_once(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
     root = tmp_path / "app"
     root.mkdir()
     path, chat = conversation(str(root.resolve()), tmp_path / "t.jsonl")
-    reply = daemon.call("GraftExperience", cwd=str(root), transcript_path=path, agent_id="coder")
+    reply = shared_daemon.call("GraftExperience", cwd=str(root), transcript_path=path, agent_id="coder")
     assert (reply["grafted"], reply["duplicates"], reply["skipped"]) == (1, 0, [])
-    (one,) = daemon.call("ListExperiences", cwd=str(root))["experiences"]
+    (one,) = shared_daemon.call("ListExperiences", cwd=str(root))["experiences"]
     assert one["experience_id"] == reply["experience_ids"][0]
     assert (one["agent_id"], one["session_id"], one["files_touched"]) == ("coder", "s1", ["app.py"])
     assert one["provenance"]["reference"] == f"{path}:4"
-    assert daemon.call("GraftExperience", cwd=str(root), transcript_path=path)["grafted"] == 0
+    assert shared_daemon.call("GraftExperience", cwd=str(root), transcript_path=path)["grafted"] == 0
     append(path, chat.text("Done."))
     assert (
-        daemon.call("GraftExperience", cwd=str(root), transcript_path=path, agent_id="coder")["grafted"] == 0
+        shared_daemon.call("GraftExperience", cwd=str(root), transcript_path=path, agent_id="coder")[
+            "grafted"
+        ]
+        == 0
     )
 
 
-def test_a_long_transcript_leaves_no_process_behind(daemon: DaemonProcess, tmp_path: Path) -> None:
+def test_a_long_transcript_leaves_no_process_behind(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
     root = tmp_path / "app"
     root.mkdir()
     path, _ = conversation(str(root.resolve()), tmp_path / "t.jsonl", results=200)
-    assert daemon.call("GraftExperience", cwd=str(root), transcript_path=path)["grafted"] == 1
-    commands = [" ".join(child.cmdline()) for child in psutil.Process(daemon.pid).children(recursive=True)]
+    assert shared_daemon.call("GraftExperience", cwd=str(root), transcript_path=path)["grafted"] == 1
+    commands = [
+        " ".join(child.cmdline()) for child in psutil.Process(shared_daemon.pid).children(recursive=True)
+    ]
     assert not [command for command in commands if "miner" in command]

@@ -22,6 +22,8 @@ from foveal.ipc.connection import Connection
 from foveal.ipc.listener import bind
 from foveal.ipc.server import Server
 
+from tests.dashboard_cases import eventually
+
 HOST = "http://d"
 
 
@@ -82,13 +84,6 @@ async def facing(
 
 def browse(path: str) -> ClientSession:
     return ClientSession(HOST, connector=UnixConnector(http_path(path), force_close=True, limit=0))
-
-
-async def eventually(condition: Callable[[], bool]) -> None:
-    """Let the loop run until something becomes true."""
-    async with asyncio.timeout(20):
-        while not condition():  # noqa: ASYNC110 - the condition is a property of loop and kernel
-            await asyncio.sleep(0)
 
 
 async def hello(request: web.Request) -> web.Response:

@@ -9,7 +9,7 @@ import re
 import shutil
 import socket
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from urllib.parse import quote
@@ -24,7 +24,7 @@ from foveal.dashboard.view import PATH_CHARACTERS, QUESTION_CHARACTERS, TEXT_CHA
 from foveal.ipc.aclient import DaemonLink
 from msgspec import to_builtins
 
-from tests.dashboard_cases import Answer, Clock, Site, dashboard_daemon
+from tests.dashboard_cases import Answer, Clock, Site, dashboard_daemon, eventually
 
 RECHECK_S = 0.05
 JSON = {"Content-Type": "application/json"}
@@ -188,13 +188,6 @@ async def test_a_program_shows_its_token(site: Guarded) -> None:
         answer = await browser.ask("GET", "/", {"Authorization": wrong})
         check_refused(answer, 401, "not signed in")
         assert answer.headers["www-authenticate"] == "Bearer"
-
-
-async def eventually(condition: Callable[[], bool]) -> None:
-    """Let the loop run until something becomes true."""
-    async with asyncio.timeout(20):
-        while not condition():  # noqa: ASYNC110 - the condition is a property of another task
-            await asyncio.sleep(0)
 
 
 def replace_headers(site: Site, **headers: str) -> Site:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from foveal.dashboard.hosts import ConnectedHost
-from foveal.dashboard.pages.home import answer_faults, faults_of, latest_sessions
+from foveal.dashboard.pages.home import answer_faults, faults_of
 from foveal.dashboard.pages.sessions import CONTEXTS
 from foveal.hooks.hosts.host import Obstacle
 
@@ -47,15 +47,6 @@ def test_each_fault_says_with_what_and_how_to_mend_it() -> None:
 def test_work_that_goes_on_is_no_fault() -> None:
     status = {"degraded": [], "projects": [project("indexing", "not all files are read", pending=3)]}
     assert faults_of(status, [], []) == []
-
-
-def turn(number: int, at: str, prompt: str) -> dict[str, Any]:
-    return {"session_id": f"s{number}", "at": at, "prompt": prompt, "project": "/p", "agent_name": ""}
-
-
-def test_a_session_that_was_named_and_never_created_has_no_page() -> None:
-    (found,) = latest_sessions([], [turn(1, "2030-01-01T00:00:00Z", "who?")], {})
-    assert (found["title"], found["link"]) == ("who?", "")
 
 
 async def test_everything_works_in_one_line(

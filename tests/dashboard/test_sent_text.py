@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-from html import unescape
 from typing import Any
 
 import pytest
@@ -35,27 +33,6 @@ def parts_of(text: Text) -> dict[int, str]:
     return {at: piece for piece, at in text.pieces if at is not None}
 
 
-def test_a_context_is_one_text_with_its_slices_marked() -> None:
-    (text,) = texts_of(made())
-    assert text.text == CONTEXT
-    assert parts_of(text) == {1: RULE, 0: CODE.rstrip("\n") + "\n"}
-    plain = re.sub(r"<[^>]*>", "", text.marked)
-    assert unescape(plain) == CONTEXT
-    assert "\r" not in text.marked  # a parser would make a line break of it
-    assert "<b>" not in text.marked
-    assert text.bytes == len(CONTEXT)
-    assert text.lines == CONTEXT.count("\n")
-
-
-def test_prompts_hold_the_context_once() -> None:
-    system = f"You are here.\n\n{CONTEXT.rstrip()}\n\nBe brief."
-    texts = texts_of(made(format="prompts", system_prompt=system, user_prompt="Why?"))
-    assert [(text.name, text.text) for text in texts] == [("system_prompt", system), ("user_prompt", "Why?")]
-    assert parts_of(texts[0]) == {1: RULE, 0: CODE.rstrip("\n") + "\n"}
-    stripped, _ = texts_of(made(format="prompts", system_prompt=CONTEXT.rstrip(), user_prompt=""))
-    assert parts_of(stripped)[0] == CODE.rstrip("\n")
-
-
 @pytest.mark.parametrize("head", ["Rule: CLAUDE.md (the project's)", "Rule: CLAUDE.md"])
 def test_messages_are_told_apart_and_rules_found_in_their_own(head: str) -> None:
     messages = [
@@ -77,11 +54,6 @@ def test_messages_are_told_apart_and_rules_found_in_their_own(head: str) -> None
     assert parts_of(texts[0]) == {0: CODE.rstrip("\n") + "\n"}
     assert parts_of(texts[1]) == {1: f"{head}\n\nUse tabs."}
     assert json.loads(texts[3].text) == tools
-
-
-def test_a_json_document_is_one_piece() -> None:
-    (text,) = texts_of({**made(format="json"), "context": '{"slices": []}'})
-    assert (text.text, parts_of(text)) == ('{"slices": []}', {})
 
 
 def test_a_text_that_is_not_kept_is_none() -> None:

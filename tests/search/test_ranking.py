@@ -1,4 +1,4 @@
-"""Evidence raises and lowers files: what is named, in the path, and what part a file plays."""
+"""Files are ranked by evidence - names, paths, the parts they play - and the best by a learned order."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from foveal.daemon.index.records import ChunkPlace
 from foveal.daemon.search.candidates import Candidates, RankedFile
+from foveal.daemon.search.file_order import FEATURES, ORDERED_MAX, features
+from foveal.daemon.search.file_order_weights import WEIGHTS
 from foveal.daemon.search.question import take_apart
-from foveal.daemon.search.ranking import fuse_scores, rank
+from foveal.daemon.search.ranking import by_evidence, fuse_scores, rank
 
 
 def stored(number: int, path: str) -> ChunkPlace:
@@ -73,7 +75,7 @@ def test_unless_the_question_is_after_them(text: str, path: str) -> None:
 
 
 Lists = Mapping[str, Sequence[tuple[str, float]]]
-WEIGHTS = {"a": 0.75, "b": 0.25}
+LIST_WEIGHTS = {"a": 0.75, "b": 0.25}
 
 
 @pytest.mark.parametrize(
@@ -88,4 +90,29 @@ WEIGHTS = {"a": 0.75, "b": 0.25}
     ],
 )
 def test_by_scores(lists: Lists, expected: dict[str, float]) -> None:
-    assert fuse_scores(lists, WEIGHTS) == pytest.approx(expected)
+    assert fuse_scores(lists, LIST_WEIGHTS) == pytest.approx(expected)
+
+
+def test_every_weight_is_of_a_feature_and_every_feature_has_a_value() -> None:
+    found = candidates({1: "a.py", 2: "b.py"}, lexical=[(1, 2.0), (2, 1.0)], vector=[(2, 0.5)])
+    question = take_apart("how are things done")
+    known = by_evidence(question, found, {"a.py": "python", "b.py": "python"}, lambda term: 1.0)
+    assert set(WEIGHTS) == set(FEATURES)
+    assert [len(row) for row in features(question, found, known, lambda term: 1.0)] == [len(FEATURES)] * 2
+    assert features(question, found, [], lambda term: 1.0) == []
+
+
+def test_a_quoted_text_and_a_named_file_stay_first() -> None:
+    paths = {1: "tests/one.py", 2: "lib/parse_header.py"}
+    lexical = [(2, 9.0), (1, 1.0)]
+    for known in ({"exact": {"tests/one.py": 1.0}}, {"named": {"tests/one.py": 1.0}}):
+        assert ranked("parse header", candidates(paths, lexical=lexical, **known))[0].path == "tests/one.py"
+
+
+def test_scores_never_rise_and_only_the_first_files_have_a_probability() -> None:
+    paths = {number: f"lib/file{number}.py" for number in range(1, ORDERED_MAX + 9)}
+    files = ranked("what it does", candidates(paths, lexical=[(n, 99.0 - n) for n in paths]))
+    scores = [file.score for file in files]
+    assert scores == sorted(scores, reverse=True)
+    assert [bool(file.probability) for file in files] == [n <= ORDERED_MAX for n in paths]
+    assert len({file.path for file in files}) == len(paths)

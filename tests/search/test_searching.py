@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from foveal.daemon.config.settings import EmbeddingConfig, Environment, UserConfig
 from foveal.daemon.core.storage import DatabaseError
-from foveal.daemon.core.system import System
 from foveal.daemon.engine.service import Engine
 from foveal.daemon.index.lexical_files import FOLDER
 from foveal.daemon.search.answers import ProjectCall
@@ -20,9 +16,8 @@ from foveal.daemon.search.filters import EVERYTHING, Filter
 from foveal.daemon.search.query import SearchQuery, SearchResult
 from foveal.daemon.workspace.service import Project, deadline_of
 
-from tests.conftest import write_files
+from tests.engine_cases import running_engine
 
-GENEROUS_S = 60.0
 T = TypeVar("T")
 
 FILES: dict[str, str | bytes] = {
@@ -31,28 +26,6 @@ FILES: dict[str, str | bytes] = {
     "tests/test_auth.py": "from shop.auth import login\n\n\ndef test_login():\n    assert login(1, 2)\n",
     "docs/guide.md": "# Guide\n\nA password has ten letters.\n",
 }
-
-
-@asynccontextmanager
-async def running(base: Path, *, embedding: bool = False) -> AsyncIterator[tuple[Engine, Project]]:
-    """Run an engine with a project that is indexed."""
-    for name in ("home", "state"):
-        (base / name).mkdir(exist_ok=True)
-    root = write_files(base / "p", FILES)
-    environment = Environment(str(base / "home"), str(base / "state"), str(base / "config"), 0)
-    engine = Engine(environment, UserConfig(embedding=EmbeddingConfig(enabled=embedding)), System())
-    started = asyncio.Event()
-    async with asyncio.timeout(GENEROUS_S):
-        task = asyncio.create_task(engine.run(started))
-        await started.wait()
-        try:
-            project = await engine.projects.open_named(str(root))
-            while project.state != "ready":
-                await project.index_state.wait_changed()
-            yield engine, project
-        finally:
-            await engine.close(GENEROUS_S)
-            await task
 
 
 @pytest.fixture
@@ -70,7 +43,7 @@ def paths(found: SearchResult) -> list[str]:
 
 
 async def test_limits_scores_and_the_scopes_own_files(base: Path) -> None:
-    async with running(base) as (engine, project):
+    async with running_engine(base, FILES) as (engine, project):
         everything = await search(engine, project, "password")
         assert len(everything.hits) == 3
         assert paths(await search(engine, project, "password", limit=1)) == paths(everything)[:1]
@@ -92,7 +65,7 @@ NO_TRAIT = (
 
 
 async def test_nothing_has_its_reason(base: Path) -> None:
-    async with running(base) as (engine, project):
+    async with running_engine(base, FILES) as (engine, project):
 
         async def check(text: str, hint: str, chosen: Filter = EVERYTHING, **options: Any) -> None:
             found = await search(engine, project, text, filter=chosen, **options)
@@ -109,7 +82,7 @@ async def test_nothing_has_its_reason(base: Path) -> None:
 
 
 async def test_a_lexical_index_that_is_gone_is_built_anew(base: Path) -> None:
-    async with running(base) as (engine, project):
+    async with running_engine(base, FILES) as (engine, project):
         shutil.rmtree(Path(project.folder, FOLDER))
         found = await search(engine, project, "password in `login`")
         assert "not searched by words" in found.degraded[0]
@@ -119,7 +92,7 @@ async def test_a_lexical_index_that_is_gone_is_built_anew(base: Path) -> None:
 
 
 async def test_an_index_that_can_not_be_read_is_said(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with running(base) as (engine, project):
+    async with running_engine(base, FILES) as (engine, project):
         with monkeypatch.context() as patched:
             patched.setattr("foveal.daemon.search.pipeline.gather", _damaged)
             found = await search(engine, project, "password")
@@ -140,7 +113,7 @@ async def test_an_index_that_can_not_be_read_is_said(base: Path, monkeypatch: py
 
 
 async def test_the_same_question_is_answered_by_what_changed_meanwhile(base: Path) -> None:
-    async with running(base) as (engine, project):
+    async with running_engine(base, FILES) as (engine, project):
         ask = SearchQuery("where is login defined", 5)
         await engine.answers.query(ProjectCall.begin(project, fresh="no"), ask)
         (base / "p/shop/auth.py").write_text("# moved\n\n\ndef login(user):\n    return user\n")
@@ -155,7 +128,7 @@ async def test_an_embedder_that_does_not_answer_costs_only_its_part(
     base: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("foveal.daemon.search.meaning_search.VECTORS_WAIT_S", 0.01)
-    async with running(base, embedding=True) as (engine, project):
+    async with running_engine(base, FILES, embedding=True) as (engine, project):
         monkeypatch.setattr(engine.semantics, "search", _never)
         found = await search(engine, project, "password login")
         assert paths(found)[0] == "shop/auth.py"
@@ -163,7 +136,7 @@ async def test_an_embedder_that_does_not_answer_costs_only_its_part(
 
 
 async def test_meaning_finds_what_no_word_does(base: Path) -> None:
-    async with running(base, embedding=True) as (engine, project):
+    async with running_engine(base, FILES, embedding=True) as (engine, project):
         found = await search(engine, project, "sign in with a secret")
         while found.degraded or not found.hits:  # until its vectors are loaded
             found = await search(engine, project, "sign in with a secret")
