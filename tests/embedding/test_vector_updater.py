@@ -14,6 +14,7 @@ from foveal.daemon.core.errors import FovealError
 from foveal.daemon.core.storage import DatabaseError, OperationalError
 from foveal.daemon.core.system import System
 from foveal.daemon.embedding.embeddings import EmbeddingStore
+from foveal.daemon.embedding.lazy_model import RETRY_S as MODEL_RETRY_S
 from foveal.daemon.embedding.messages import (
     DEFAULT_MODEL,
     ForgetVectors,
@@ -181,6 +182,23 @@ def test_an_index_that_is_damaged_concerns_only_its_project(bench: Bench) -> Non
     bench.updater.keep("p", bench.folder("p"))
     bench.run()
     assert (bench.counts("p"), bench.texts) == ((3, 0, ""), 6)
+
+
+def test_without_a_model_all_waits_until_there_is_one(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "no/such-model")
+    try:
+        bench.keep("p", *some("f", 3))
+        for _ in range(2):
+            bench.run()
+            bench.updater.report_all()
+            assert "no/such-model" in bench.counts("p")[2]
+            patience = bench.updater.patience()
+            assert patience is not None
+            assert 0 < patience <= MODEL_RETRY_S
+            bench.clock.skipped_s += MODEL_RETRY_S
+            assert bench.updater.patience() is None
+    finally:
+        bench.close()
 
 
 def test_a_store_that_grows_too_large_forgets_unused_embeddings(tmp_path: Path) -> None:

@@ -62,6 +62,7 @@ def test_an_edit_moves_no_experience_among_those_of_its_moment() -> None:
     records.add(edit(3, 2, "restore"))
     records.settle()
     assert [found.id for found in records.shown()] == ["x_3", "x_2", "x_1", "x_0"]
+    assert [found.id for found in records.some(["x_1", "x_9", "x_0"])] == ["x_1", "x_0"]
     assert [found.id for found in records.relevant([], [], ["new"], 9)] == ["x_3", "x_2", "x_1", "x_0"]
 
 

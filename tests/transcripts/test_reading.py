@@ -16,7 +16,7 @@ from foveal.daemon.transcripts import cursor as cursor_store
 from foveal.daemon.transcripts.cursor import Cursor, CursorStore
 from foveal.daemon.transcripts.entry import TranscriptReader
 from foveal.daemon.transcripts.plain import PlainTextReader
-from foveal.daemon.transcripts.transcript_file import MAX_FILE_BYTES, MAX_LINE_BYTES
+from foveal.daemon.transcripts.transcript_file import MAX_FILE_BYTES, MAX_LINE_BYTES, lines, opened
 from foveal.daemon.transcripts.transcripts import READERS, read, reader_for
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -182,6 +182,14 @@ def test_unreadable_lines_are_reported(tmp_path: Path) -> None:
     with read(path) as reading:
         assert len(list(reading.entries())) == 2
         assert (len(reading.skipped), reading.skipped_lines) == (50, 202)
+
+
+def test_a_file_that_is_cut_meanwhile_ends_there(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    path.write_bytes(b"ab\nc\r\nd")
+    with opened(str(path)) as (descriptor, _):
+        assert [line.size for line in lines(descriptor, 0, 1_000)] == [3, 3, 1]
+        assert [line.complete for line in lines(descriptor, 0, 5)] == [True, False]
 
 
 def test_a_large_file_is_read_in_bounded_memory(tmp_path: Path) -> None:
