@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from tests.browser_cases import Site, accessibility_faults, overflow_px, signed_in
 from tests.conftest import SMALL_PROJECT, write_files
@@ -97,6 +99,8 @@ def test_every_page_serves_all(page: Page, site: Site, ids: dict[str, str]) -> N
         assert accessibility_faults(page, "color-contrast") == [], f"{name}, dark"
         page.emulate_media(color_scheme="light")
         page.set_viewport_size({"width": 360, "height": 740})
+        with suppress(PlaywrightTimeout):  # charts are drawn again after the page has its new size
+            page.wait_for_function(f"() => !({WIDEST})().length", timeout=2_000)
         assert (page.evaluate(WIDEST), overflow_px(page)) == ([], 0), f"{name} on a phone"
 
 

@@ -67,7 +67,11 @@ def filled(daemon: DaemonProcess, root: Path) -> dict[str, Any]:
     daemon.call(
         "PutItem", cwd=cwd, item={"type": "rule", "name": "kind", "include": "manual", "text": "Be kind."}
     )
-    decision = {"decision": f"Chose {root.name} as its name", "agent_id": "claude", "session_id": "s1"}
+    decision = {
+        "decision": f"Chose {root.name} as its name",
+        "agent_id": "claude",
+        "session_id": f"s-{root.name}",
+    }
     daemon.call("GraftExperience", cwd=cwd, experience=decision)
     context = daemon.call("GetContext", cwd=cwd, session_id=session, prompt=f"how does {root.name} log in?")
     reply = {"session_id": session, "request_id": context["request_id"], "reply": "see src/shop/auth.py"}
