@@ -20,6 +20,7 @@ from msgspec import Struct
 from ..core.errors import ConfigError
 from ..core.relative_paths import lies_below
 from ..core.system import Stamp, System, stamp_of
+from ..core.toml import MAX_DOTS_IN_LINE, crowded_line
 
 ProjectRule = Literal["no", "set", "smaller", "add"]
 """What a project's foveal.toml may do with a key: nothing, set it freely, only lower it, only add to it."""
@@ -189,9 +190,8 @@ def _parsed(path: str, text: str) -> dict[str, object]:
     if found := _LONG_KEY.search(text):
         line = text.count("\n", 0, found.start()) + 1
         raise ConfigError(f"{path}, line {line}: a key has more than eight parts.")
-    for number, content in enumerate(text.split("\n"), start=1):
-        if content.count(".") > _MAX_DOTS_IN_LINE:
-            raise ConfigError(f"{path}, line {number}: more than {_MAX_DOTS_IN_LINE} dots. Break the line.")
+    if number := crowded_line(text):
+        raise ConfigError(f"{path}, line {number}: more than {MAX_DOTS_IN_LINE} dots. Break the line.")
     try:
         return tomllib.loads(text)
     except RecursionError as error:
@@ -204,10 +204,7 @@ _LONG_KEY = re.compile(
     r"""^[ \t]*+\[{0,2}+[ \t]*+(?:(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){8}""",
     re.MULTILINE,
 )
-"""A key of nine parts or more at the start of a line; ours have two."""
-_MAX_DOTS_IN_LINE = 1_000
-"""tomllib needs time in the square of a key's parts: 3 minutes for one of 500,000 in an inline table, whose
-keys `_LONG_KEY` doesn't see."""
+"""A key of nine parts or more at the start of a line; ours have two. It doesn't see keys of inline tables."""
 
 
 def _lines_of_keys(text: str) -> dict[str, int]:

@@ -47,7 +47,7 @@ FAILURES_MAX = 3
 FAILURES_S = 900.0
 """Maximum number of unexpected errors of a project within `FAILURES_S` seconds. After that many its index is
 rebuilt, and after one more the project is closed. A file that causes them is skipped after two, see
-suspects.py."""
+crash_guard.py."""
 
 RETRY_S = 5.0
 """Seconds until a project is opened again after a temporary error of its index, such as a full disk."""

@@ -22,6 +22,7 @@ from ...hooks.hosts.mcp_format import BadDefinition, McpPlace, Scope, ServerDefi
 from ...hooks.hosts.registry import HOSTS
 from ..core.relative_paths import lies_below
 from ..core.system import Stamp, System, is_racy, stamp_of, stamps_hold
+from ..core.toml import MAX_DOTS_IN_LINE, crowded_line
 from .items import has_harmful
 
 SCOPES: tuple[Scope, ...] = ("local", "project", "user")
@@ -273,13 +274,9 @@ def _section(tables: Mapping[str, object], keys: tuple[str, ...]) -> Mapping[str
 
 
 def _toml(text: str) -> Mapping[str, object]:
-    if any(line.count(".") > _MAX_DOTS_IN_LINE for line in text.split("\n")):
-        raise ValueError(f"more than {_MAX_DOTS_IN_LINE} dots in a line")
+    if crowded_line(text):
+        raise ValueError(f"more than {MAX_DOTS_IN_LINE} dots in a line")
     return tomllib.loads(text)
-
-
-_MAX_DOTS_IN_LINE = 1_000
-"""tomllib needs time in the square of a key's parts."""
 
 
 # Strings are matched too, so that a comment inside one stays. These patterns can't backtrack.
