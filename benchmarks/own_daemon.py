@@ -90,6 +90,17 @@ def open_project(client: Client, root: Path, *, embedded: bool = False) -> Openi
     )
 
 
+def warm_up(client: Client, root: Path) -> None:
+    """Ask something, and wait until the embedding model is loaded, if embedding is on."""
+    client.call("Query", {"cwd": str(root), "query": "what is this about?"}, WAIT_S)
+
+    def is_loaded() -> bool:
+        embedder = client.call("Status", {}, WAIT_S)["embedder"]
+        return embedder is None or bool(embedder["loaded"])
+
+    wait_until(is_loaded, "the embedding model")
+
+
 def is_embedded(one: Mapping[str, Any]) -> bool:
     """Whether nothing of a project, as Status tells it, waits to be embedded."""
     return one["embedding"] == "off" or (one["embedding"] == "done" and not one["pending"])

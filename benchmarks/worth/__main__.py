@@ -18,7 +18,7 @@ import platformdirs
 
 from ..host_session import by_program, over_socket
 from ..needed.projects import provide
-from ..own_daemon import WAIT_S, environment, open_project, running
+from ..own_daemon import WAIT_S, environment, open_project, running, warm_up
 from .contexts import PromptContext, ask, differing, table, to_maps
 from .tasks import DATA, TaskSet, read_task_sets
 
@@ -41,18 +41,19 @@ def daemon_folder(state: Path, program: Path) -> Path:
 
 
 def _contexts(sets: Sequence[TaskSet], options: argparse.Namespace) -> int:
-    results = _ask_all(sets, options)
+    results = _ask_all(sets, options, options.model)
     print(table(results))
-    if options.restart:
-        again = differing(results, _ask_all(sets, options))
+    if options.again:
+        again = differing(results, _ask_all(sets, options, options.again))
         print(f"\nother bytes after a restart: {len(again)} of {len(results)} {', '.join(again)}")
     if options.json:
         options.json.write_text(json.dumps(to_maps(results), indent=1) + "\n", encoding="utf-8")
     return 0
 
 
-def _ask_all(sets: Sequence[TaskSet], options: argparse.Namespace) -> list[PromptContext]:
-    environ = environment(daemon_folder(options.state, options.foveal))
+def _ask_all(sets: Sequence[TaskSet], options: argparse.Namespace, model: str) -> list[PromptContext]:
+    settings = f"[embedding]\nenabled = {str(model != 'off').lower()}\n"
+    environ = environment(daemon_folder(options.state, options.foveal), settings)
     results: list[PromptContext] = []
     with running(environ, [str(options.foveal), "up", "--foreground"]) as client:
         hook = by_program([str(options.foveal)], environ) if options.in_time else over_socket(client)
@@ -60,6 +61,8 @@ def _ask_all(sets: Sequence[TaskSet], options: argparse.Namespace) -> list[Promp
             code = provide(each.repository, options.clones, options.state / "projects")
             print(f"{each.name}: {len(each.tasks)} prompts", file=sys.stderr, flush=True)
             open_project(client, code.root, embedded=True)
+            if model == "warm":
+                warm_up(client, code.root)
             results += ask(code, each.tasks, hook)
             client.call("CloseProject", {"path": str(code.root)}, WAIT_S)
     return results
@@ -83,7 +86,9 @@ def _parser() -> argparse.ArgumentParser:
     contexts = commands.add_parser("contexts", parents=[common], help="measure what prompts' hooks bring")
     contexts.set_defaults(do=_contexts)
     contexts.add_argument("--in-time", action="store_true", help="run the hook program, with its deadlines")
-    contexts.add_argument("--restart", action="store_true", help="ask again after a restart and compare")
+    models = ("warm", "cold", "off")
+    contexts.add_argument("--model", choices=models, default="warm", help="of embedding: default %(default)s")
+    contexts.add_argument("--again", choices=models, help="ask again after a restart, and compare the bytes")
     contexts.add_argument("--json", type=Path, metavar="FILE", help="write every context there")
     return parser
 

@@ -112,7 +112,7 @@ def test_contexts_are_asked_of_a_real_hook(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     places = ["--clones", str(tmp_path), "--state", str(tmp_path / "s"), "--data", str(data)]
-    assert main(["contexts", *places, "--json", str(tmp_path / "found.json"), "--restart"]) == 0
+    assert main(["contexts", *places, "--json", str(tmp_path / "found.json"), "--again", "warm"]) == 0
     asked, small_talk = json.loads((tmp_path / "found.json").read_text())
     assert asked["forms"][0] == "whole"
     assert small_talk["tokens"] == 0
