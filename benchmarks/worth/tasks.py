@@ -74,8 +74,8 @@ def read_task_sets(folder: Path = DATA, only: Sequence[str] = ()) -> list[TaskSe
 def locate(code: CodeBase, needed: str) -> NeededDefinition:
     """Return where a needed definition is: the longest of its name, of its class or type if that is written.
 
-    A name that the parser doesn't know (SQL, templates, settings) has the lines from the first one with
-    it to the next blank line. Raises `ValueError` for one that isn't there.
+    A name that the parser doesn't know (SQL, templates, settings) has the lines from the shortest one with
+    it, which says the least else, to the next blank line. Raises `ValueError` for one that isn't there.
     """
     path, _, name = needed.partition("#")
     wanted = re.findall(r"\w+", name)
@@ -93,10 +93,11 @@ def locate(code: CodeBase, needed: str) -> NeededDefinition:
         symbol = max(exact or named, key=lambda one: one.end_line - one.start_line)
         head = symbol.signature.count("\n") + 1
         return NeededDefinition(path, name, symbol.start_line, symbol.end_line, head)
-    word = re.compile(rf"\b{re.escape(wanted[-1])}\b")
-    first = next((number for number, line in enumerate(file.lines, 1) if word.search(line)), 0)
-    if not first:
+    text = re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])")
+    found = [number for number, line in enumerate(file.lines, 1) if text.search(line)]
+    if not found:
         raise ValueError(f"{code.name} has no {needed}")
+    first = min(found, key=lambda number: len(file.lines[number - 1]))
     rest = enumerate(file.lines[first:], first)
     return NeededDefinition(path, name, first, next((n for n, line in rest if not line.strip()), first), 1)
 
