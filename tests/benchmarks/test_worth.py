@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from foveal.benchmarks.needed.projects import CodeBase, provide
 from foveal.benchmarks.worth.__main__ import main
 from foveal.benchmarks.worth.contexts import look, table
+from foveal.benchmarks.worth.grading import code_of
+from foveal.benchmarks.worth.seats import read_seats
+from foveal.benchmarks.worth.shell import OUTPUT_LIMIT
 from foveal.benchmarks.worth.tasks import TaskSet, locate, read_task_sets
 
 from tests.benchmarks.test_retrieval_mining import History
@@ -117,3 +123,62 @@ def test_contexts_are_asked_of_a_real_hook(
     assert asked["forms"][0] == "whole"
     assert small_talk["tokens"] == 0
     assert "other bytes after a restart: 0 of 2" in capsys.readouterr().out
+
+
+AGENT = """#!{python}
+import os, subprocess, sys
+prompt = open(sys.argv[1]).read()
+assert "Where is the value" in prompt or "sounds good" in prompt
+run = lambda *words: subprocess.run(words, capture_output=True, text=True).stdout
+found = run(os.environ["SHELL"], "-l", "-c", "command -v foveal >/dev/null && echo yes; cat shop/tax.py")
+run("bash", "-c", "echo " + "x" * 40_000)
+open("stray.txt", "w").close()
+print("Tax.of does it,", "foveal said" if found.startswith("yes") else "cat said", "Tax.of" in prompt)
+"""
+
+
+def test_two_arms_differ_in_foveal_alone_and_every_character_is_logged(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    state = tmp_path / "s"
+    places = ["--state", str(state), "--data", str(data)]
+    assert main(["prepare", *places, "--clones", str(tmp_path)]) == 0
+    agent = tmp_path / "agent"
+    agent.write_text(AGENT.format(python=sys.executable))
+    agent.chmod(0o755)
+    assert main(["run", *places, "--agent", f"{agent} {{prompt_file}}"]) == 0
+    seats = {seat.arm: seat for seat in read_seats(state)}
+    read = {
+        arm: [
+            row
+            for line in seat.log.read_text().splitlines()
+            if (row := json.loads(line))["task"] == "shop-01"
+        ]
+        for arm, seat in seats.items()
+    }
+    assert [row["kind"] for row in read["without"]] == ["start", "prompt", "context", "run", "run", "answer"]
+    assert "<foveal-context>" in read["with"][0]["text"] + read["with"][2]["text"]
+    assert not read["without"][0]["text"] + read["without"][2]["text"]
+    assert read["with"][3]["text"] == "yes\n" + TAX
+    assert read["without"][3]["text"] == TAX
+    assert OUTPUT_LIMIT < len(read["without"][4]["text"]) < OUTPUT_LIMIT + 60
+    shell = seats["without"].folder / "bin" / "worth-sh"
+    given = subprocess.run([shell, "begin", "shop-02"], check=True, capture_output=True, text=True).stdout
+    assert given.endswith("sounds good, go ahead\n")
+    assert not (seats["without"].root / "stray.txt").exists()
+    wrong = subprocess.run([shell, "run", "exit 3"], check=False)
+    assert wrong.returncode == 3
+
+    assert main(["sheet", *places]) == 0
+    sheet = (state / "sheet.md").read_text()
+    assert "(a tool) said" in sheet
+    assert not {"foveal", "shop-a", "shop-b", "without"} & set(re.findall(r"[\w-]+", sheet))
+    grades = json.loads((state / "grades.json").read_text())
+    for arm, points in (("with", [6, 4]), ("without", [6, 0])):
+        grades[code_of(seats[arm], "shop-01")] = points
+    (tmp_path / "graded.json").write_text(json.dumps(grades))
+    capsys.readouterr()
+    assert main(["report", *places, str(tmp_path / "graded.json")]) == 0
+    cells = [cell.strip() for cell in capsys.readouterr().out.splitlines()[-1].split("|")]
+    assert cells[1:5] == ["all", "2", "4", "3"]
+    assert cells[8:11] == ["10 of 10", "6 of 10", "4.00 [4.00, 4.00]"]
