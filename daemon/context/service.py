@@ -25,7 +25,7 @@ from ..sessions.service import Sessions, conversation, new_context_id
 from ..workspace.service import Project, TreeFreshness, deadline_of
 from .assembly import build
 from .build_state import GatheredSources
-from .built import Built, BuiltContexts, ContextReply, all_hold
+from .built import SEARCH_UNFINISHED, Built, BuiltContexts, ContextReply, all_hold
 from .caller import NO_CALLER, ContextJob, caller_of, capped, check_owner
 from .context_log import ContextLog
 from .delivered import past_context
@@ -37,7 +37,7 @@ from .prompts import PromptTemplates, TemplateFolder
 from .requests import ContextRequest, Freshness
 from .scopes import ScopeTable, scopes_in
 from .scoping import ScopeService
-from .sources import LONG_S, SEARCH_UNFINISHED, CompressionService, ContextSources
+from .sources import LONG_S, CompressionService, ContextSources
 
 ATTEMPTS = 3
 """Maximum number of builds for a request if shown files change during each; then the reply says that it is

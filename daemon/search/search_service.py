@@ -42,6 +42,10 @@ READING_WAIT_S = 60.0
 """Maximum seconds to wait until the unread files that a question needs are read and linked, if the deadline
 allows it."""
 
+RANKING_SHARE = 1.5
+"""Time reserved for ranking, relative to the time that the same search took to gather its candidates: that took
+on caddy beside 8 and 30 busy processes: ranking takes .5 to 1.4 times as long."""
+
 PREFERRED_HITS = 10
 """Number of the best hits whose files are embedded before others, if they have no vectors yet."""
 
@@ -118,6 +122,8 @@ class SearchService:
         vectors = MeaningSearch(
             self._work, self._semantics, project.root, deadline, settled=self.is_settled(project)
         )
+        now = asyncio.get_running_loop().time
+        began = now()
         try:
             gather = partial(_gather, snapshot, ask, vectors, linked_first=linked_first)
             gathered, hits = await self._read(snapshot, gather)
@@ -126,7 +132,7 @@ class SearchService:
                 self._rebuild(project)
             if hits is not None:
                 return gathered, hits, degraded
-            found, problem, embedded = await vectors.found(gathered)
+            found, problem, embedded = await vectors.found(gathered, RANKING_SHARE * (now() - began))
         finally:
             vectors.cancel()
         if problem:

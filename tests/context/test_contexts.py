@@ -15,7 +15,7 @@ from foveal.daemon.context import service as contexts
 from foveal.daemon.context import sources
 from foveal.daemon.context.assembly import build
 from foveal.daemon.context.build_state import GatheredSources
-from foveal.daemon.context.built import Built
+from foveal.daemon.context.built import SEARCH_UNFINISHED, Built
 from foveal.daemon.context.item_plans import plan_items
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scoping import ScopeSelector
@@ -151,7 +151,7 @@ async def test_a_search_that_takes_too_long_is_left_out_and_named(
         monkeypatch.setattr(engine.contexts._sources.searching, "search", search_slowly)
         reply = await ask(engine, project, scope, deadline_ms=SOON_MS)
         assert reply["partial"]
-        assert sources.SEARCH_UNFINISHED in reply["gaps"]
+        assert SEARCH_UNFINISHED in reply["gaps"]
         assert "import b" in reply["context"]
         assert "Be kind." in reply["context"]
         assert "return 'paid'" not in reply["context"]
@@ -188,7 +188,7 @@ async def test_with_every_builder_taken_what_needs_none_comes_back(tmp_path: Pat
         try:
             reply = await ask(engine, project, scope, deadline_ms=SOON_MS)
             assert reply["partial"]
-            assert {sources.SEARCH_UNFINISHED, contexts.QUICK} <= set(reply["gaps"])
+            assert {SEARCH_UNFINISHED, contexts.QUICK} <= set(reply["gaps"])
             assert "import b" in reply["context"]
             assert "Be kind." in reply["context"]
         finally:
