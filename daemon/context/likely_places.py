@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import sqrt
+from math import inf, sqrt
 
 from ..index.service import document_terms, query_terms
 from ..privacy.secret_gate import SecretGate
@@ -42,10 +42,13 @@ def divide(
     """Return the definitions to show whole, in the order given, and the likely places, the best first.
 
     Unasked only a probable definition is shown whole. In a context that was asked for, improbable ones follow
-    a probable best one as far as its budget reaches; without a probable one all are likely places.
+    a probable best one as far as its budget reaches; without a probable one all are likely places. A quick
+    build has no time for bodies.
     """
     best = max((match.probability for _, match in found), default=0.0)
     least = WHOLE_MIN if state.request.news or best < WHOLE_MIN else 0.0
+    if state.gathered.quick:
+        least = inf
     state.least_whole = least
     whole = [pair for pair in found if pair[1].probability >= least]
     rest = [pair for pair in found if pair[1].probability < least]
@@ -66,7 +69,10 @@ def place_slices(
     room = PLACES_TOKENS - sum(map(state.counter.count, FRAME))
     for place, (reasons, match) in enumerate(likely):
         content = state.files.note(match.path)
-        symbol = as_shown(match, state.files.symbols(match.path))
+        if state.gathered.quick:  # without the index a file is as it was found if it is as it was scanned
+            symbol = match.symbol if state.files.is_as_scanned(match.path) else None
+        else:
+            symbol = as_shown(match, state.files.symbols(match.path))
         is_unsaved = state.files.unsaved(match.path)
         if content.problem or (match.symbol is not None and symbol is None and not is_unsaved):
             continue  # hidden, or changed since it was indexed

@@ -42,9 +42,9 @@ READING_WAIT_S = 60.0
 """Maximum seconds to wait until the unread files that a question needs are read and linked, if the deadline
 allows it."""
 
-RANKING_SHARE = 1.5
-"""Time reserved for ranking, relative to the time that the same search took to gather its candidates: that took
-on caddy beside 8 and 30 busy processes: ranking takes .5 to 1.4 times as long."""
+RANKING_SHARE = 2.0
+"""Time reserved for ranking, relative to the time that gathering took in the same search. For prompts
+on caddy ranking takes 1.5 to 2.3 times as much processor time."""
 
 PREFERRED_HITS = 10
 """Number of the best hits whose files are embedded before others, if they have no vectors yet."""
