@@ -79,8 +79,12 @@ def test_what_is_hardly_probable_is_still_named_if_it_is_all(shelf: Desk) -> Non
 
 
 def test_places_are_few_and_short(shelf: Desk) -> None:
-    built = asked(shelf, [BELOW] * 12, news=True)
-    assert 0 < len(shown(built)["place"]) <= PLACES_MAX
+    assert len(shown(asked(shelf, [BELOW] * 12, news=True))["place"]) == PLACES_MAX
+    long = f"# Give up {'the attempts of a task that fails again ' * 3}\n"
+    paths = [f"src/{'deeply/' * 8}m{n:02}.py" for n in range(12)]
+    shelf.write({path: f"def f{n}():\n    {long}    return {n}\n" for n, path in enumerate(paths)})
+    built = shelf.build(hits=[found(path, BELOW, 3) for path in paths], prompt="give up", news=True)
+    assert 5 < len(shown(built)["place"]) < PLACES_MAX
     assert built.reply["tokens"] <= PLACES_TOKENS + 20, "with the title and the heading"
     unshown = [miss for miss in built.near if miss["reason"].startswith("too improbable to be shown whole")]
     assert unshown
@@ -120,6 +124,6 @@ def test_of_an_unsaved_file_the_line_is_named(shelf: Desk) -> None:
 
 def test_the_best_line_has_what_the_name_does_not_say() -> None:
     lines = CODE.split("\n")
-    assert best_line(lines, 7, "retry", frozenset({"retri", "attempt", "five"})) == (9, lines[2].strip())
+    assert best_line(lines, 7, "retry", frozenset({"retri", "five"})) == (9, lines[2].strip())
     assert best_line(lines, 7, "retry", frozenset({"retri"})) == (7, "def retry(task):")
     assert best_line([], 7, "", frozenset({"retri"})) == (7, "")
