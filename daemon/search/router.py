@@ -43,6 +43,7 @@ from .query import FoundDefinition, Hit, Relation, Route
 from .question import Question, take_apart
 from .question_route import RoutedQuestion, route_question, with_relation
 from .ranking import list_ranks, rank, topic_terms
+from .test_blocks import rank_tests
 
 if TYPE_CHECKING:
     from ..index.service import LexicalReader
@@ -182,6 +183,8 @@ def conclude(
             languages,
             rarity,
         )
+        wanted = "test" in gathered.question.wanted
+        definitions_found = rank_tests(definitions_found, languages, reader, wanted=wanted)
         for definition in with_named_lines(definitions_found, gathered.named_lines):
             by_path.setdefault(definition.path, []).append(
                 _with_text(definition, candidates, used=gathered.used)
