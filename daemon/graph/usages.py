@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from ..index.records import Definition, Link
 from ..index.service import Reader
+from ..languages.shared.language import family_of, language_of
 from ..languages.shared.qualified_names import base_name, without_number
 from ..languages.shared.records import Symbol
 from ..project.service import Tree
@@ -20,6 +21,7 @@ from .code_graph import (
     CALLS,
     CLASSES,
     FOUND_MAX,
+    Certainty,
     CodeGraph,
     Findings,
     FindPlaces,
@@ -28,6 +30,7 @@ from .code_graph import (
     at_definition,
     at_link,
     find_places,
+    in_order,
     is_constructor,
 )
 from .hierarchy import OWNERS_MAX, is_kin, overridden_by, subclasses, superclasses
@@ -47,6 +50,25 @@ def callers(meaning: Meaning, graph: CodeGraph) -> Iterable[Sequence[FoundPlace]
 def references(meaning: Meaning, graph: CodeGraph) -> Iterable[Sequence[FoundPlace]]:
     """Return every reference to definitions: calls, bases, types, decorators and plain uses."""
     return _used(meaning, graph, (), "refers to")
+
+
+def uses_of_gone(path: str, name: str, graph: CodeGraph) -> Findings:
+    """Return the references to a definition that its file no longer has, and the imports of its name from
+    there. They are certain if nothing else in the project has its name."""
+    base = base_name(name)
+    links = graph.links.named(base, (), ("name", "external"), FOUND_MAX + 1)
+    family = family_of(language_of(path))
+    certainty: Certainty = "name" if graph.reader.graph.definitions_named(base, 1) else "resolved"
+    found = [
+        at_link(link, certainty, "uses its name")
+        for link in links
+        if graph.family(link.path) == family and (link.state == "name" or certainty == "resolved")
+    ]
+    found += [
+        FoundPlace(edge.path, edge.line, 0, "resolved", "", "imports it")
+        for edge in graph.reader.graph.imports_of(path, base)
+    ]
+    return Findings(in_order(found, graph.place), (), len(links) > FOUND_MAX)
 
 
 def callees(meaning: Meaning, graph: CodeGraph) -> Iterable[Sequence[FoundPlace]]:

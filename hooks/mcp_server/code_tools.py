@@ -1,4 +1,4 @@
-"""The tools that find code: search_code and find_symbol."""
+"""The tools about code: search_code, find_symbol, and changes, which says what a diff breaks."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from ...ipc.errors import NOT_FOUND, RpcError
+from ..changes import groups, summary
 from .caller import DaemonSession, ToolError
 from .tool import (
     CHARACTERS_PER_TOKEN,
@@ -250,4 +251,37 @@ SEARCH_CODE = Tool(
     ),
     effect="reads",
     run=_search,
+)
+
+
+CHANGES_TOKENS = 2000
+"""Maximum tokens of an answer by default: some ten changed definitions with their callers and tests."""
+
+
+async def _changes(session: DaemonSession, given: dict[str, Any]) -> list[str]:
+    reply = await session.ask("GetChanges", range=given["range"])
+    parts = [block("\n".join(lines)) for lines in groups(reply)]
+    return ["\n".join([NOTE, inline(summary(reply)), *map(plain, reply["degraded"])]), *parts]
+
+
+CHANGES = Tool(
+    name="changes",
+    title="What a diff breaks",
+    description=(
+        "Say in one call what your edits break and which tests to run: for each definition that the work "
+        "tree (or a range of commits) changes, its callers outside the diff with their lines, changed "
+        "parameters, removed or renamed names that are still used, and the tests that reach it, the nearest "
+        "first. Use it before you say that a change is done. Not for what would break if something changed "
+        "(search_code, relation impact)."
+    ),
+    arguments=Arguments(
+        {
+            "range": text(
+                "What git takes: main, HEAD~3..HEAD, main...feature; else the work tree.", most=400
+            ),
+            "max_tokens": max_tokens(300, MOST_TOKENS, CHANGES_TOKENS),
+        }
+    ),
+    effect="reads",
+    run=_changes,
 )
