@@ -141,6 +141,7 @@ class NodeReply(Struct, frozen=True, kw_only=True):
     subclasses: Text[list[WireEntry] | UnsetType] = UNSET
     superclasses: Text[list[WireEntry] | UnsetType] = UNSET
     more: Text[list[str] | UnsetType] = UNSET
+    remark: Plain[str | UnsetType] = UNSET
     unsaved: bool | UnsetType = UNSET
     degraded: Text[list[str]]
     clock: Plain[str]

@@ -7,4 +7,4 @@ from .connection import connection, impact, tests, tests_within
 from .file_links import cycles, importers, imports, outline
 from .hierarchy import implementations, overrides, subclasses, superclasses
 from .subjects import fitting, meaning_of
-from .usages import callees, callers, needed_by, neighbours, references, unused, uses_of_gone
+from .usages import callees, callers, is_uncalled, needed_by, neighbours, references, unused, uses_of_gone
