@@ -181,7 +181,7 @@ def describe_for_agent(reply: Reply, folder: str) -> Iterator[str]:
         )
         yield clean(f"{place}:{lines_of(result['start_line'], result['end_line'])}{name}")
         if "definition" in result:
-            yield from _numbered(result["definition"], result["start_line"])
+            yield from numbered(result["definition"], result["start_line"])
             if result["truncated"]:
                 yield f"{INDENT}… up to line {result['end_line']}"
             yield from _needs(result, reply["project"], folder)
@@ -204,7 +204,8 @@ def _needs(result: Reply, project: str, folder: str) -> Iterator[str]:
         yield from (f"{INDENT}{clean(line)}" for line in others)
 
 
-def _numbered(text: str, first: int) -> Iterator[str]:
+def numbered(text: str, first: int) -> Iterator[str]:
+    """Yield the lines of a text, each behind its number."""
     for at, line in enumerate(text.replace("\r\n", "\n").split("\n"), first):
         yield f"{at} {line}".rstrip()
 

@@ -25,6 +25,10 @@ COMMITS = {
     "express": "a3714473feb3",
     "sidekiq": "1bb4aa06e5aa",
     "fzf": "956562daaa82",
+    "gson": "9835b6f90192",
+    "jq": "579e6f76cffd",
+    "requests": "1f6589ec3a1e",
+    "ripgrep": "3fce3b5bb023",
 }
 """The projects with prompts, by the names of their repositories, and the commits that are asked about."""
 

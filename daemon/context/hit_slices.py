@@ -53,7 +53,7 @@ def hit_slices(
     most = 0.0
     for reasons, match in definitions:
         content = state.files.note(match.path)
-        symbol = _as_shown(match, state.files.symbols(match.path))
+        symbol = as_shown(match, state.files.symbols(match.path))
         is_unsaved = state.files.unsaved(match.path)
         problem = content.problem
         if not problem and not is_unsaved and match.symbol is not None and symbol is None:
@@ -125,7 +125,7 @@ def needed_slices(
             if needed.path in inside or (needed.path, needed.first) in shown:
                 continue
             part = FoundDefinition(needed.path, needed.symbol, needed.first, needed.last, 0)
-            symbol = _as_shown(part, state.files.symbols(needed.path))
+            symbol = as_shown(part, state.files.symbols(needed.path))
             if symbol is None or state.files.unsaved(needed.path):
                 continue
             shown.add((needed.path, needed.first))
@@ -166,7 +166,7 @@ def _without_marks(lines: Sequence[str], needed: Needed) -> tuple[int, int]:
     return needed.first + skipped, min(needed.last + skipped, needed.symbol.end_line)
 
 
-def _as_shown(definition: FoundDefinition, symbols: Iterable[Symbol]) -> Symbol | None:
+def as_shown(definition: FoundDefinition, symbols: Iterable[Symbol]) -> Symbol | None:
     """Return a found definition as its file has it now, with secrets masked; None if it is gone."""
     if definition.symbol is None:
         return None
@@ -179,7 +179,8 @@ DEFINITIONS_MAX = 60
 
 SHOWN_MIN = 0.008
 """Minimum probability of a shown definition. In benchmarks/needed contexts of 8,000 tokens then show .96 of
-what they show without a minimum, in .64 of the tokens."""
+what they show without a minimum, in .64 of the tokens. If nothing found reaches it, the most probable ones
+are still likely places."""
 
 SHOWN_SHARE, SHARED_TOKENS = 0.15, 2_000
 """Minimum share of the best definition's probability, in contexts of up to `SHARED_TOKENS`; in larger ones it
@@ -205,8 +206,10 @@ def found_definitions(state: BuildState, nodes: Sequence[FocusNode]) -> list[Rea
     inside = {node.path for node in nodes if node.role != "document" and not node.symbol}
     best: dict[tuple[str, int], ReasonedDefinition] = {}
     in_focus: dict[str, list[FoundDefinition]] = {}
-    for reasons, match in found_in(state.gathered.hits, state.rule_files):
-        if match.probability < SHOWN_MIN:
+    found = list(found_in(state.gathered.hits, state.rule_files))
+    minimum = min(SHOWN_MIN, max((match.probability for _, match in found), default=0.0))
+    for reasons, match in found:
+        if match.probability < minimum:
             if match.path not in inside:
                 state.passed.append((reasons, match))
             continue

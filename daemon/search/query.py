@@ -105,9 +105,6 @@ NEED_MIN: Final = 0.25
 withholding needed code is worse than sending too much: 96 % of the prompts below it in benchmarks/silence, in
 sets that weren't used for the fit, need nothing."""
 
-NEED_SURE: Final = 0.75
-"""Minimum probability that a prompt needs code for the best place to be sent always."""
-
 
 class Need(Struct, frozen=True):
     """The probability (0 to 1) that a prompt needs code, and the reason in words.
@@ -122,11 +119,6 @@ class Need(Struct, frozen=True):
     def is_probable(self) -> bool:
         """Whether the search results for the prompt are worth their tokens."""
         return self.probability >= NEED_MIN
-
-    @property
-    def is_sure(self) -> bool:
-        """Whether the best place is sent even if its own probability is low."""
-        return self.probability >= NEED_SURE
 
 
 class SearchQuery(Struct, frozen=True):

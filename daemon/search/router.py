@@ -36,12 +36,14 @@ from .candidates import (
 from .definitions import FILES_MAX, FUNCTIONS, find_definitions
 from .exact_text import TextPlace, defines_alone, find_text, has_name, unknown_names, weight_of
 from .filters import Filter
+from .named_lines import named_lines, with_named_lines, without_named_lines
 from .need import need_of
 from .places import narrow
 from .query import FoundDefinition, Hit, Relation, Route
 from .question import Question, take_apart
 from .question_route import RoutedQuestion, route_question, with_relation
 from .ranking import list_ranks, rank, topic_terms
+from .test_blocks import rank_tests
 
 if TYPE_CHECKING:
     from ..index.service import LexicalReader
@@ -173,9 +175,17 @@ def conclude(
     ranked = rank(gathered.question, candidates, languages, rarity, most)
     by_path: dict[str, list[FoundDefinition]] = {}
     if definitions:
-        for definition in find_definitions(
-            gathered.question, ranked, reader.symbols, candidates, languages, rarity
-        ):
+        definitions_found = find_definitions(
+            gathered.question,
+            ranked,
+            reader.symbols,
+            without_named_lines(candidates, gathered.named_lines),
+            languages,
+            rarity,
+        )
+        wanted = "test" in gathered.question.wanted
+        definitions_found = rank_tests(definitions_found, languages, reader, wanted=wanted)
+        for definition in with_named_lines(definitions_found, gathered.named_lines):
             by_path.setdefault(definition.path, []).append(
                 _with_text(definition, candidates, used=gathered.used)
             )
@@ -253,10 +263,13 @@ def _with_candidates(
     paths: Sequence[str] | None,
     files_wanted: int,
 ) -> GatheredCandidates:
-    named, by_name, why = named_chunks(start.question, tree, reader)
+    places = named_lines(start.question, tree, reader)
+    named, by_name, why = named_chunks(start.question, tree, reader, places)
     if paths is not None:
         allowed = set(paths)
         named = [pair for pair in named if pair[0].path in allowed]
+        places = [place for place in places if place.path in allowed]
+    start = replace(start, named_lines=tuple(places))
     exact: list[TextPlace] = []
     hits: list[LexicalHit] = []
     rarity: dict[str, float] = {}

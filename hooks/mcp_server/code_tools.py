@@ -1,4 +1,4 @@
-"""The tools that find code: search_code and find_symbol."""
+"""The tools about code: search_code, find_symbol, and changes, which says what a diff breaks."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from ...ipc.errors import NOT_FOUND, RpcError
+from ..changes import groups, summary
 from .caller import DaemonSession, ToolError
 from .tool import (
     CHARACTERS_PER_TOKEN,
@@ -20,6 +21,7 @@ from .tool import (
     plain,
     text,
     texts,
+    truth,
 )
 
 MOST_TOKENS = 10_000
@@ -93,12 +95,13 @@ async def _find(session: DaemonSession, given: dict[str, Any]) -> list[str]:
         "\n".join([NOTE, *remarks_of(found), ""]),
         *(["Nothing has exactly this name; the nearest:"] if guessed else []),
         *places,
-        *await _details(session, matches[0]["node_id"], given["max_tokens"]),
+        *await _details(session, matches[0]["node_id"], given),
     ]
 
 
-async def _details(session: DaemonSession, node_id: str, limit: int) -> list[str]:
-    """Return the text of the best match and what it is related to, nothing if it no longer exists."""
+async def _details(session: DaemonSession, node_id: str, given: dict[str, Any]) -> list[str]:
+    """Return the text of the best match with numbered lines, and how much is related to it, with `all` what;
+    nothing if it no longer exists."""
     try:
         node = await session.ask("GetNode", node_id=node_id)
     except RpcError as error:
@@ -106,17 +109,33 @@ async def _details(session: DaemonSession, node_id: str, limit: int) -> list[str
             raise
         return []
     # A file is only named here: its text can be read from the disk.
-    definition = cut(node["definition"], limit * CHARACTERS_PER_TOKEN // 2) if "#" in node_id else ""
+    text = numbered(node["definition"], node["start_line"]) if "#" in node_id else ""
+    definition = cut(text, given["max_tokens"] * CHARACTERS_PER_TOKEN // 2)
     lines = [f"\nThe first of them:\n{block(definition)}"] if definition else []
-    if definition != node["definition"] and definition:
+    if definition != text and definition:
         lines.append("It goes on in the file.")
+    if node.get("remark"):
+        lines.append(f"It {plain(node['remark'])}.")
+    counts = []
     for name, word in _RELATIONS.items():
         related: dict[str, dict[str, Any]] = {}
         for one in node.get(name) or []:
             related.setdefault(one.get("node_id") or f"{one.get('name')} {one['path']}", one)
-        shown = [_related(one, node["path"]) for one in list(related.values())[:RELATED]]
-        lines += [f"\n{word}:\n{shown[0]}", *shown[1:]] if shown else []
+        if not related:
+            continue
+        counts.append(f"{word.lower()} {len(related)}{'+' if name in node.get('more', ()) else ''}")
+        if given["all"]:
+            shown = [_related(one, node["path"]) for one in list(related.values())[:RELATED]]
+            lines += [f"\n{word}:\n{shown[0]}", *shown[1:]]
+    if counts and not given["all"]:
+        lines.append(f"{', '.join(counts)}: with all=true they are listed.".capitalize())
     return lines
+
+
+def numbered(text: str, first: int) -> str:
+    """Return a text with the number of each line before it."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    return "\n".join(f"{number} {line}".rstrip() for number, line in enumerate(lines, first))
 
 
 def _related(node: dict[str, Any], path: str) -> str:
@@ -138,14 +157,15 @@ FIND_SYMBOL = Tool(
     name="find_symbol",
     title="Find a definition",
     description=(
-        "Find where a function, class, method or other name is defined, with its text, who calls it and what "
-        "it calls. Exact: it follows imports and scopes, where grep finds words. Use it when you know the "
-        "name. Not for questions in words (search_code)."
+        "Find where a function, class, method or other name is defined, with its text first; with all also "
+        "who calls it and what it calls. Exact: it follows imports and scopes, where grep finds words. Use "
+        "it when you know the name. Not for questions in words (search_code)."
     ),
     arguments=Arguments(
         {
             "name": text("A name: login, Session.login, or a node as path#Name.", required=True, most=500),
             "path": text("Only in this folder or file, from the root.", most=1000),
+            "all": truth("List its callers, what it calls, and its sub- and superclasses."),
             "limit": number("How many definitions at most.", 1, 50, 5),
             "max_tokens": max_tokens(300, MOST_TOKENS, SYMBOL_TOKENS),
         }
@@ -250,4 +270,37 @@ SEARCH_CODE = Tool(
     ),
     effect="reads",
     run=_search,
+)
+
+
+CHANGES_TOKENS = 2000
+"""Maximum tokens of an answer by default: some ten changed definitions with their callers and tests."""
+
+
+async def _changes(session: DaemonSession, given: dict[str, Any]) -> list[str]:
+    reply = await session.ask("GetChanges", range=given["range"])
+    parts = [block("\n".join(lines)) for lines in groups(reply)]
+    return ["\n".join([NOTE, inline(summary(reply)), *map(plain, reply["degraded"])]), *parts]
+
+
+CHANGES = Tool(
+    name="changes",
+    title="What a diff breaks",
+    description=(
+        "Say in one call what your edits break and which tests to run: for each definition that the work "
+        "tree (or a range of commits) changes, its callers outside the diff with their lines, changed "
+        "parameters, removed or renamed names that are still used, and the tests that reach it, the nearest "
+        "first. Use it before you say that a change is done. Not for what would break if something changed "
+        "(search_code, relation impact)."
+    ),
+    arguments=Arguments(
+        {
+            "range": text(
+                "What git takes: main, HEAD~3..HEAD, main...feature; else the work tree.", most=400
+            ),
+            "max_tokens": max_tokens(300, MOST_TOKENS, CHANGES_TOKENS),
+        }
+    ),
+    effect="reads",
+    run=_changes,
 )

@@ -77,7 +77,10 @@ async def test_code_is_found(shared_daemon: DaemonProcess, ready: Path) -> None:
         assert "src/shop/sessions.py" in narrow
         found = await ask("find_symbol", name="login")
         assert "`src/shop/auth.py:" in found
-        assert "return Session(user)" in found
+        assert "9     return Session(user)" in found
+        assert "Called by 1, calls 1: with all=true they are listed." in found
+        assert "Called by:" not in found
+        found = await ask("find_symbol", name="login", all=True)
         assert "Called by:\n- `src/shop/cart.py#checkout` at line 5" in found
         assert "Calls:\n- `src/shop/sessions.py#Session` at line 9" in found
         assert "web/money.ts" in await ask("find_symbol", name="total", path="web")
