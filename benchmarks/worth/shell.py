@@ -27,7 +27,7 @@ INSTRUCTION = (
     " work together. Change nothing."
 )
 OFFER = (
-    "foveal is on the PATH and has an index of this project: `foveal query` finds code by a question and tells"
+    "foveal is on the PATH, with an index of this project: `foveal query` finds code by a question and says"
     " who calls or uses something, `foveal node` shows a definition, `foveal changes` what a diff breaks."
 )
 """What a host's list of tools says in the arm with foveal; the commands stand for its MCP tools."""
