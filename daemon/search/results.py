@@ -9,8 +9,8 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..core.confined_folder import stamp_now
-from ..graph.records import CLASSES
-from ..graph.service import needed_by
+from ..graph.records import CLASSES, UNCALLED
+from ..graph.service import CodeGraph, is_uncalled, needed_by
 from ..index.records import StoredChunk
 from ..index.service import Reader, document_terms, query_terms
 from ..languages.shared.records import Symbol
@@ -289,6 +289,8 @@ def _whole(snapshot: ProjectSnapshot, reader: Reader, hit: Hit) -> dict[str, Any
         "definition": "\n".join(lines[symbol.start_line - 1 : last]),
         "truncated": last < symbol.end_line,
     }
+    if is_uncalled(hit.path, symbol, CodeGraph(snapshot.tree, reader)):
+        whole["remark"] = UNCALLED
     needs = list(_needs(contents, reader, hit.path, symbol))
     return whole | ({"needs": needs} if needs else {})
 
