@@ -71,7 +71,9 @@ def test_an_agent_gets_one_place_whole_or_a_few(foveal: CommandLine) -> None:
     output = foveal.says("query", "session or user or total", "-q")
     places = output.splitlines()
     assert 1 < len(places) <= 8
-    assert [] == [line for line in places if not re.match(r"\S+:\d+-?\d* .*- \d+: \S", line)], "a line for each"
+    assert [line for line in places if not re.match(r"\S+:\d+-?\d* .*- \d+: \S", line)] == [], (
+        "a line for each"
+    )
 
 
 def test_nothing_found_is_grep_s_exit_code(foveal: CommandLine) -> None:

@@ -63,6 +63,12 @@ def test_several_that_may_be_it_are_few_and_by_probability(shared_daemon: Daemon
     assert len(ask(shared_daemon, root, "basket price", limit=2)) == 2
 
 
+def test_only_definitions_of_chosen_kinds_are_shown(shared_daemon: DaemonProcess, root: str) -> None:
+    for kinds in (["class"], ["method"], ["constant"]):
+        results = ask(shared_daemon, root, "retrying after most tries with a pause", kinds=kinds)
+        assert {one["kind"] for one in results} == set(kinds)
+
+
 def test_definitions_of_one_chunk_each_show_their_own_lines(
     shared_daemon: DaemonProcess, tmp_path: Path
 ) -> None:
