@@ -148,3 +148,37 @@ def test_only_the_best_of_a_second_file_is_shown_in_a_small_context_if_it_is_imp
     needed = [weight for name, weight in weights.items() if name.startswith("needed:")]
     assert needed
     assert weights[second] > max(needed)
+
+
+CARTS: Mapping[str, str | bytes] = {
+    "src/discounts.py": "def discount_of(cart):\n    return cart.rate\n",
+    "src/vouchers.py": "def discount_for(cart):\n    return cart.voucher\n",
+    "src/clock.py": "def tick(seconds):\n    return seconds + 1\n",
+    "tests/test_prices.py": "def test_price():\n    assert price(3) == 3\n",
+    **{f"src/other_{n}.py": f"def step_{n}(value):\n    return value + {n}\n" for n in range(12)},
+}
+FAILURE = "FAILED tests/test_prices.py::test_price - assert 4 == 3"
+
+
+def test_files_just_edited_come_first_for_a_prompt_that_they_fit(
+    shared_daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    root = write_files(tmp_path / "carts", CARTS)
+    shared_daemon.open_ready(root)
+    carts = Shop(shared_daemon, root)
+
+    def scores(prompt: str) -> dict[str, float]:
+        """Return the probabilities of what a context for a prompt shows, by file."""
+        slices = carts.ask(prompt, 2_000)["slices"]
+        return {one["path"]: one["score"] for one in slices if "score" in one}
+
+    prompt = "the discount of a cart is wrong"
+    before, failed = scores(prompt), scores(FAILURE)
+    assert "src/clock.py" not in {*before, *failed}
+    carts.change("src/vouchers.py")
+    carts.change("src/clock.py")
+    after = scores(prompt)
+    assert after["src/vouchers.py"] > 1.2 * before["src/vouchers.py"]
+    assert after["src/discounts.py"] == before["src/discounts.py"]
+    assert "src/clock.py" not in after, "the prompt concerns something else"
+    assert {"tests/test_prices.py", "src/clock.py"} <= set(scores(FAILURE)), "an edit may have broken a test"
