@@ -68,6 +68,7 @@ def gather_hits(
         ask.limit,
         vectors.begin_early,
         linked_first=linked_first,
+        recent=ask.recent,
     )
     if gathered.answer is not None:
         hits = tuple(answered(gathered.question, gathered.answer)) if ask.definitions else gathered.answer

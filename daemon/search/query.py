@@ -139,6 +139,8 @@ class SearchQuery(Struct, frozen=True):
     min_score: float = 0.0
     first: frozenset[str] = frozenset()
     """Files of the scope that asks. Their hits come before all others."""
+    recent: tuple[str, ...] = ()
+    """Files that were just edited, whose definitions are more probable (`EDITED_ODDS`)."""
     definitions: bool = False
     for_agent: int = 0
     relation: Relation | None = None

@@ -23,6 +23,7 @@ from .candidates import (
     COVERED_FILES,
     LEXICAL_MAX,
     RARE_FILES,
+    SURELY_NAMED,
     Candidates,
     GatheredCandidates,
     RankedFile,
@@ -33,10 +34,16 @@ from .candidates import (
     rarities,
     search_terms,
 )
-from .definitions import FILES_MAX, FUNCTIONS, find_definitions
+from .definitions import FILES_MAX, FUNCTIONS, find_definitions, with_edited
 from .exact_text import TextPlace, defines_alone, find_text, has_name, unknown_names, weight_of
 from .filters import Filter
-from .named_lines import named_lines, with_named_lines, without_named_lines
+from .named_lines import (
+    named_lines,
+    suspected_files,
+    with_named_lines,
+    with_suspected,
+    without_named_lines,
+)
 from .need import need_of
 from .places import narrow
 from .query import FoundDefinition, Hit, Relation, Route
@@ -98,12 +105,14 @@ def gather(
     on_words: Callable[[Question, tuple[int, ...] | None], None] = lambda _question, _files: None,
     *,
     linked_first: bool = False,
+    recent: tuple[str, ...] = (),
 ) -> GatheredCandidates:
     """Divide a question into its parts, choose its route, and ask the code graph and the lexical index.
 
     With `relation` only the graph answers, with this relation of the names in the text. `on_words` is called
     before the lexical search, with the question and the ids of the files to search (None for all).
-    `linked_first` says that the files that mention the names in the question are linked.
+    `linked_first` says that the files that mention the names in the question are linked. `recent` are files
+    that were just edited.
 
     Raises `ValueError` for a glob that can't be used.
     """
@@ -129,7 +138,7 @@ def gather(
         searched = list(tree.files)  # otherwise hidden files would fill most of each result list
     files = None if searched is None else tuple(sorted(reader.chunks.file_ids(searched).values()))
     start = GatheredCandidates(question, decided.route, taken, evidence, chosen, Candidates(), {}, files)
-    start = replace(start, narrowed=chosen != given)
+    start = replace(start, narrowed=chosen != given, recent=recent)
     if files is not None and not files:
         return replace(start, answer=())
     if taken == "structural":
@@ -185,7 +194,9 @@ def conclude(
         )
         wanted = "test" in gathered.question.wanted
         definitions_found = rank_tests(definitions_found, languages, reader, wanted=wanted)
-        for definition in with_named_lines(definitions_found, gathered.named_lines):
+        definitions_found = with_edited(definitions_found, gathered.recent)
+        definitions_found = with_named_lines(definitions_found, gathered.named_lines)
+        for definition in with_suspected(definitions_found, suspected_files(gathered)):
             by_path.setdefault(definition.path, []).append(
                 _with_text(definition, candidates, used=gathered.used)
             )
@@ -270,6 +281,9 @@ def _with_candidates(
         named = [pair for pair in named if pair[0].path in allowed]
         places = [place for place in places if place.path in allowed]
     start = replace(start, named_lines=tuple(places))
+    for path in suspected_files(start):
+        by_name[path] = max(by_name.get(path, 0.0), SURELY_NAMED)
+        why.setdefault(path, []).append("edited just before")
     exact: list[TextPlace] = []
     hits: list[LexicalHit] = []
     rarity: dict[str, float] = {}
