@@ -43,8 +43,8 @@ from .dependency_slices import (
     siblings,
 )
 from .focus_nodes import focus_nodes, focus_slices, paths_called_for
-from .hit_slices import found_definitions, hit_slices, needed_slices, worth
-from .likely_places import divide, place_slices
+from .hit_slices import divide, found_definitions, hit_slices, needed_slices, worth
+from .likely_places import place_slices
 from .misses import limit_of, near_misses
 from .prompts import PromptTemplates, PromptValues
 from .reply import fit, reply_of, sent_of, without_held

@@ -75,7 +75,8 @@ class BuildState(Struct):
     - `left_out`: related files that have nothing to show at the moment;
     - `passed`: found definitions that are too improbable or too many, each with the reasons in words, and
       `least`, the probability from which on one is shown;
-    - `least_whole`: the probability from which on one is shown whole rather than named as a likely place.
+    - `least_whole`: the probability from which on one is shown whole rather than named as a likely place, and
+      `unsure_tokens`, those of less probable ones that are shown whole all the same.
     """
 
     gathered: GatheredSources
@@ -97,6 +98,7 @@ class BuildState(Struct):
     passed: list[tuple[str, FoundDefinition]] = field(default_factory=list)
     least: float = 0.0
     least_whole: float = 0.0
+    unsure_tokens: int = 0
     sources: dict[str, FileSource] = field(default_factory=dict)
 
     def source(self, path: str, content: Content) -> FileSource:

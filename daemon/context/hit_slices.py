@@ -115,6 +115,8 @@ def needed_slices(
     most = worth(definitions[0][1])
     places = {path: place for place, path in enumerate(dict.fromkeys(match.path for _, match in definitions))}
     for _, match in definitions[:NEEDED_OF_MAX]:
+        if state.request.news and match.probability < SURE_MIN:
+            continue
         if match.symbol is None or role_of(match.path, language_of(match.path)) == "test":
             continue  # a test is an example; prompts are seldom about what it calls
         if state.files.unsaved(match.path) or not state.files.indexed(match.path):
@@ -190,6 +192,23 @@ benchmarks/needed, for a tenth to a third more tokens."""
 WANTED_SHARE = 0.5
 """Minimum share of the best probability for definitions that a shortened file in focus shows first."""
 
+WHOLE_MIN = 0.08
+"""Minimum probability of a definition that is shown whole. Of those from .03 to .08 commits in the tune half
+of benchmarks/needed edited .04, of those from .08 to .2 .16."""
+
+SURE_MIN = 0.4
+"""Minimum probability of a definition that is shown whole unasked, whatever its length: two thirds of those
+were edited, of those from .2 to .4 three in ten."""
+
+UNSURE_TOKENS = 200
+"""Maximum tokens of the less probable ones that are shown whole unasked. With `SURE_MIN` 2 prompts in 100 get
+only wrong bodies of more than 200 tokens, instead of 23 if all from `WHOLE_MIN` on are shown in 1,500 tokens;
+.22 of the edited definitions are shown whole, instead of .38, for a fifth of the tokens (182 commits to 8
+projects)."""
+
+PLACES_MAX = 8
+"""Maximum number of likely places in a context."""
+
 LINES_FREE = 15
 """Lines added to the length of each definition, so that trivial ones don't come first."""
 
@@ -239,6 +258,40 @@ def found_definitions(state: BuildState, nodes: Sequence[FocusNode]) -> list[Rea
     state.passed += [pair for pair in ordered if pair[1].probability < least]
     state.passed += taken[DEFINITIONS_MAX:]
     return taken[:DEFINITIONS_MAX]
+
+
+def divide(
+    state: BuildState, found: Sequence[ReasonedDefinition]
+) -> tuple[list[ReasonedDefinition], list[ReasonedDefinition]]:
+    """Return the definitions to show whole, in the order given, and the likely places, the best first.
+
+    Unasked only what is sure is shown whole, and small definitions that are probable. In a context that was
+    asked for, improbable ones follow a probable best one as far as its budget reaches; without a probable one
+    all are likely places.
+    """
+    best = max((match.probability for _, match in found), default=0.0)
+    state.least_whole = SURE_MIN if state.request.news else WHOLE_MIN if best < WHOLE_MIN else 0.0
+    whole: list[ReasonedDefinition] = []
+    rest: list[ReasonedDefinition] = []
+    for pair in found:
+        probability = pair[1].probability
+        fits = probability >= state.least_whole
+        if not fits and state.request.news and probability >= WHOLE_MIN:
+            tokens = _tokens(state, pair[1])
+            fits = state.unsure_tokens + tokens <= UNSURE_TOKENS
+            state.unsure_tokens += tokens if fits else 0
+        (whole if fits else rest).append(pair)
+    rest.sort(key=lambda pair: (-pair[1].probability, pair[1].path, pair[1].first))
+    state.passed += rest[PLACES_MAX:]
+    return whole, rest[:PLACES_MAX]
+
+
+def _tokens(state: BuildState, match: FoundDefinition) -> int:
+    """Return the tokens of a definition that is shown whole, with its heading; of an unsaved file all."""
+    source = state.source(match.path, state.files.note(match.path))
+    lines = source.lines if state.files.unsaved(match.path) else source.part(match.first, match.last)
+    heading = render.code_frame(name_of(match.path), source.fence, source.tag)
+    return state.counter.count("".join(heading)) + state.counter.count("\n".join(lines))
 
 
 def worth(definition: FoundDefinition) -> float:
