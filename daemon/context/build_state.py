@@ -74,7 +74,7 @@ class BuildState(Struct):
     - `passed_over`: instruction files inside a folder in focus, which the map doesn't show either;
     - `left_out`: related files that have nothing to show at the moment;
     - `passed`: found definitions that are too improbable or too many, each with the reasons in words, and
-      `least`, the probability from which on one is shown.
+      `least`, the probability from which on one is shown. Contexts of all sizes show those from `sure` on.
     """
 
     gathered: GatheredSources
@@ -95,6 +95,7 @@ class BuildState(Struct):
     left_out: set[str] = field(default_factory=set)
     passed: list[tuple[str, FoundDefinition]] = field(default_factory=list)
     least: float = 0.0
+    sure: float = 0.0
     sources: dict[str, FileSource] = field(default_factory=dict)
 
     def source(self, path: str, content: Content) -> FileSource:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import sqrt
+from math import ceil, log2, sqrt
 
 from msgspec.structs import replace
 
@@ -27,8 +27,8 @@ by its most relevant lines and grows if there is room."""
 NEEDED_OF_MAX = 5
 """Number of the first found definitions that are shown with the definitions that they use."""
 
-NEEDED_TOKENS_MIN = 1_000
-"""Minimum tokens of a context with such used definitions."""
+LESS = 0.99
+"""Factor below 1 for the weights of definitions that come after all others."""
 
 NEEDED_SHARES: Mapping[Role, float] = {"value": 0.1, "call": 0.05}
 """Probability of a used constant and of the head of a called function, relative to the definition that
@@ -50,8 +50,8 @@ def hit_slices(
     inside = {content_key(state.files.note(node.path)) for node in nodes if definitions and not node.symbol}
     places = {path: place for place, path in enumerate(dict.fromkeys(match.path for _, match in definitions))}
     unsaved: set[str] = set()
-    most = 0.0
-    for reasons, match in definitions:
+    weights = _weights(state, definitions)
+    for (reasons, match), weight in zip(definitions, weights, strict=True):
         content = state.files.note(match.path)
         symbol = _as_shown(match, state.files.symbols(match.path))
         is_unsaved = state.files.unsaved(match.path)
@@ -68,7 +68,6 @@ def hit_slices(
             continue
         if match.path in unsaved:
             continue
-        most = most or worth(match)
         source = state.source(match.path, content)
         place = 10_000 + places[match.path]
         identifier = match.path
@@ -86,7 +85,7 @@ def hit_slices(
             id=f"document:{identifier}",
             type="document",
             layer="focus",
-            weight=round(state.weights.document * sqrt(worth(match) / most), 4),
+            weight=weight,
             order=(3, place, match.first),
             smallest=forms(LONG_CHARACTERS),
             grow=forms,
@@ -101,6 +100,27 @@ def hit_slices(
         )
 
 
+def _weights(state: BuildState, definitions: Sequence[ReasonedDefinition]) -> list[float]:
+    """Return the weights of found definitions: by their worth, and below all others those that only larger
+    contexts show."""
+    weights: list[float] = []
+    tier, most, top = -1, 0.0, state.weights.document
+    for _, match in definitions:
+        if _tier(state, match) != tier:
+            top = LESS * min(weights) if weights else top
+            tier, most = _tier(state, match), worth(match)
+        weights.append(round(top * sqrt(min(worth(match) / most, 1.0)), 4))
+    return weights
+
+
+def _tier(state: BuildState, match: FoundDefinition) -> int:
+    """Return 0 for a definition that contexts of all sizes show, else how often `SHARED_TOKENS` have to be
+    doubled until one shows it."""
+    if match.probability >= state.sure:
+        return 0
+    return ceil(log2(state.sure / match.probability))
+
+
 def needed_slices(
     state: BuildState, nodes: Sequence[FocusNode], definitions: Sequence[tuple[str, FoundDefinition]]
 ) -> Iterator[Slice]:
@@ -108,13 +128,16 @@ def needed_slices(
 
     Definitions that are in focus or found themselves are skipped.
     """
-    if state.reader is None or not definitions or state.request.context_tokens < NEEDED_TOKENS_MIN:
+    if state.reader is None or not definitions:
         return
-    shown = {(match.path, match.first) for _, match in definitions}
+    sure = [match for _, match in definitions if match.probability >= state.sure]
+    least = _weights(state, definitions[: len(sure)])[-1]
+    shown = {(match.path, match.first) for match in sure}
+    late = {(match.path, match.first) for _, match in definitions[len(sure) :]}
     inside = {node.path for node in nodes if not node.symbol}
     most = worth(definitions[0][1])
     places = {path: place for place, path in enumerate(dict.fromkeys(match.path for _, match in definitions))}
-    for _, match in definitions[:NEEDED_OF_MAX]:
+    for match in sure[:NEEDED_OF_MAX]:
         if match.symbol is None or role_of(match.path, language_of(match.path)) == "test":
             continue  # a test is an example; prompts are seldom about what it calls
         if state.files.unsaved(match.path) or not state.files.indexed(match.path):
@@ -134,7 +157,7 @@ def needed_slices(
             first, last = _without_marks(source.lines, needed)
             head = DefinitionForms(source, symbol, first, last, in_frame=True)
             body = head
-            if symbol.end_line - symbol.start_line < OPENED_LINES:
+            if symbol.end_line - symbol.start_line < OPENED_LINES or (needed.path, needed.first) in late:
                 body = DefinitionForms(source, symbol, first, symbol.end_line, in_frame=True)
             probability = match.probability * NEEDED_SHARES[needed.role]
             value = probability / sqrt(needed.last - needed.first + LINES_FREE)
@@ -142,7 +165,7 @@ def needed_slices(
                 id=f"needed:{needed.path}#{symbol.name}",
                 type="dependency",
                 layer="focus",
-                weight=round(state.weights.document * sqrt(value / most), 4),
+                weight=max(round(state.weights.document * sqrt(value / most), 4), least),
                 order=(3, 10_000 + places.setdefault(needed.path, len(places)), needed.first),
                 smallest=head(head.full_characters),
                 grow=body,
@@ -225,12 +248,17 @@ def found_definitions(state: BuildState, nodes: Sequence[FocusNode]) -> list[Rea
             if held_part.symbol and held_part.probability >= WANTED_SHARE * most
         }
         state.wanted.setdefault(path, names)
-    outermost = _outermost(best.values(), _shown_whole(state, nodes))
-    ordered = sorted(outermost, key=lambda pair: (-worth(pair[1]), pair[1].path, pair[1].first))
-    share = SHOWN_SHARE * min(SHARED_TOKENS / max(state.request.context_tokens, 1), 1.0)
-    whole = [item for _, item in ordered if item.symbol is None or item.last == item.symbol.end_line]
+    outermost = list(_outermost(best.values(), _shown_whole(state, nodes)))
+    whole = [item for _, item in outermost if item.symbol is None or item.last == item.symbol.end_line]
     # The head of a class is left out here: its probability says nothing about its members.
-    least = share * max((item.probability for item in whole), default=0.0)
+    state.sure = SHOWN_SHARE * max((item.probability for item in whole), default=0.0)
+    doublings = max(ceil(log2(max(state.request.context_tokens, 1) / SHARED_TOKENS)), 0)
+    least = state.sure / 2**doublings
+    # What only larger contexts show comes last, so that it takes no room from the others.
+    ordered = sorted(
+        outermost,
+        key=lambda pair: (_tier(state, pair[1]), -worth(pair[1]), pair[1].path, pair[1].first),
+    )
     taken = [pair for pair in ordered if pair[1].probability >= least]
     state.least = least
     state.passed += [pair for pair in ordered if pair[1].probability < least]
