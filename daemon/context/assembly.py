@@ -316,6 +316,10 @@ PROMPTED_TOKENS_MIN = 4_000
 """Minimum tokens of a context with a prompt and a map: 240 tokens of a map name only a few folders."""
 
 
+LAST_TIER = 1_000
+"""The tier of the map in a context with a prompt: after all that was found."""
+
+
 def horizon_slices(state: BuildState, focus: set[str], dependencies: set[str]) -> Iterator[Slice]:
     """Yield the list of files being worked on and the map of the project, if they show anything."""
     prompted = bool(state.request.prompt.strip())
@@ -325,7 +329,9 @@ def horizon_slices(state: BuildState, focus: set[str], dependencies: set[str]) -
     hot = [node for node in state.scope.hot if node.path in files and node.path not in focus]
     if hot:
         form = fixed(hot_form(hot))
-        yield Slice("hot", "hot", "horizon", state.weights.hot, (5, 0), *form, competes=prompted)
+        yield Slice(
+            "hot", "hot", "horizon", state.weights.hot, (5, 0), *form, competes=prompted, tier=LAST_TIER
+        )
     if layout.folders[""].total <= sum(path in files for path in focus):
         return  # all files are in focus
     most = PROMPTED_SHARE if prompted else SKELETON_SHARE

@@ -27,9 +27,6 @@ by its most relevant lines and grows if there is room."""
 NEEDED_OF_MAX = 5
 """Number of the first found definitions that are shown with the definitions that they use."""
 
-LESS = 0.99
-"""Factor below 1 for the weights of definitions that come after all others."""
-
 NEEDED_SHARES: Mapping[Role, float] = {"value": 0.1, "call": 0.05}
 """Probability of a used constant and of the head of a called function, relative to the definition that
 uses it. In benchmarks/needed they double the share of shown definitions that a commit reads."""
@@ -50,8 +47,8 @@ def hit_slices(
     inside = {content_key(state.files.note(node.path)) for node in nodes if definitions and not node.symbol}
     places = {path: place for place, path in enumerate(dict.fromkeys(match.path for _, match in definitions))}
     unsaved: set[str] = set()
-    weights = _weights(state, definitions)
-    for (reasons, match), weight in zip(definitions, weights, strict=True):
+    most = 0.0
+    for reasons, match in definitions:
         content = state.files.note(match.path)
         symbol = _as_shown(match, state.files.symbols(match.path))
         is_unsaved = state.files.unsaved(match.path)
@@ -68,6 +65,7 @@ def hit_slices(
             continue
         if match.path in unsaved:
             continue
+        most = most or worth(match)
         source = state.source(match.path, content)
         place = 10_000 + places[match.path]
         identifier = match.path
@@ -85,7 +83,8 @@ def hit_slices(
             id=f"document:{identifier}",
             type="document",
             layer="focus",
-            weight=weight,
+            weight=round(state.weights.document * sqrt(min(worth(match) / most, 1.0)), 4),
+            tier=_tier(state, match),
             order=(3, place, match.first),
             smallest=forms(LONG_CHARACTERS),
             grow=forms,
@@ -98,19 +97,6 @@ def hit_slices(
             competes=True,
             frame=None if is_unsaved else render.code_frame(name_of(match.path), source.fence, source.tag),
         )
-
-
-def _weights(state: BuildState, definitions: Sequence[ReasonedDefinition]) -> list[float]:
-    """Return the weights of found definitions: by their worth, and below all others those that only larger
-    contexts show."""
-    weights: list[float] = []
-    tier, most, top = -1, 0.0, state.weights.document
-    for _, match in definitions:
-        if _tier(state, match) != tier:
-            top = LESS * min(weights) if weights else top
-            tier, most = _tier(state, match), worth(match)
-        weights.append(round(top * sqrt(min(worth(match) / most, 1.0)), 4))
-    return weights
 
 
 def _tier(state: BuildState, match: FoundDefinition) -> int:
@@ -131,7 +117,6 @@ def needed_slices(
     if state.reader is None or not definitions:
         return
     sure = [match for _, match in definitions if match.probability >= state.sure]
-    least = _weights(state, definitions[: len(sure)])[-1]
     shown = {(match.path, match.first) for match in sure}
     late = {(match.path, match.first) for _, match in definitions[len(sure) :]}
     inside = {node.path for node in nodes if not node.symbol}
@@ -165,7 +150,7 @@ def needed_slices(
                 id=f"needed:{needed.path}#{symbol.name}",
                 type="dependency",
                 layer="focus",
-                weight=max(round(state.weights.document * sqrt(value / most), 4), least),
+                weight=round(state.weights.document * sqrt(value / most), 4),
                 order=(3, 10_000 + places.setdefault(needed.path, len(places)), needed.first),
                 smallest=head(head.full_characters),
                 grow=body,

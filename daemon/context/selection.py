@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Literal
 
 from msgspec import Struct
@@ -73,6 +74,7 @@ class Slice(Struct, frozen=True):
     - `content`: a key of the shown text, or ""; only one of the slices with the same content enters, and one
       of those with the same path and lines.
     - `competes`: it was found rather than asked for; it enters in a form of any size if there is room.
+    - `tier`: found slices of a higher tier enter after all of the lower ones are whole.
     - `frame`: the texts before and after it; consecutive slices with the same frame share it.
     - `beside`: the id of the slice without which it doesn't enter.
     """
@@ -93,6 +95,7 @@ class Slice(Struct, frozen=True):
     content: str = ""
     content_characters: int = 0
     competes: bool = False
+    tier: int = 0
     frame: tuple[str, str] | None = None
     beside: str = ""
 
@@ -352,15 +355,16 @@ def _rank(piece: Slice, cost: Cost) -> tuple[object, ...]:
         piece.full_characters,
         piece.smallest.text,
     )
-    last = bulky if not piece.competes else piece.layer == "horizon"
-    return (piece.competes, not piece.required, last, -piece.weight, *place)
+    tier = piece.tier if piece.competes else bulky
+    return (piece.competes, not piece.required, tier, -piece.weight, *place)
 
 
 class _Steps:
     """The steps by which a context grows, in an order that doesn't depend on its limits.
 
-    A step admits a found slice, or gives one that was asked for its next longer form. Types with a share take
-    a step when it keeps them within that share of all that is shown with the step that would follow it.
+    A step admits a found slice, makes one whole, or gives one that was asked for its next longer form. Types
+    with a share take a step when it keeps them within that share of all that is shown with the step that would
+    follow it.
     """
 
     def __init__(
@@ -390,25 +394,18 @@ class _Steps:
 
     def take(self) -> bool:
         """Take all steps that fit; return whether no step is left. The room left goes to slices in part."""
-        while True:
-            kind = self._next_type()
-            if kind is None:
-                if not self._found:
-                    return True
-                fits = self._remaining.admit(self._found[0], self._found[0].smallest, self._cost_of_found())
-                if fits:
-                    self._found.popleft()
-            else:
-                fits = self._advance(kind)
+        while (kind := self._next_type()) is not None or self._found:
+            fits = self._advance(kind) if kind is not None else self._admit()
             if not fits:
                 self._fill()
                 return False
+        return True
 
     def _next_type(self) -> SliceType | None:
         """Return the type whose slice takes the next step; None if a found slice does, or none is left."""
         remaining = self._remaining
         steps = {kind: step for kind in self._queues if (step := self._step(kind)) is not None}
-        found = remaining.price(self._found[0], self._cost_of_found()).tokens if self._found else 0
+        found = self._price_of_found()
         opened = next((cost for kind, cost in steps.items() if kind in OPENED), found)
         for kind, cost in steps.items():
             shown = remaining.spent + cost + (opened if kind in ANCHORS else found)
@@ -449,8 +446,30 @@ class _Steps:
         del self._heads[kind]
         return True
 
-    def _cost_of_found(self) -> Cost:
-        return self._smallest[id(self._found[0])]
+    def _price_of_found(self) -> int:
+        """Return the tokens of the next step of the found slices, 0 if there is none."""
+        if not self._found:
+            return 0
+        piece, remaining = self._found[0], self._remaining
+        if piece.id not in remaining.chosen:
+            return remaining.price(piece, self._smallest[id(piece)]).tokens
+        return max(piece.full_characters // CHARACTERS_PER_TOKEN - remaining.costs[piece.id].tokens, 0)
+
+    def _admit(self) -> bool:
+        """Take the next step of the found slices if it fits."""
+        piece, remaining = self._found[0], self._remaining
+        if piece.id not in remaining.chosen:
+            fits = remaining.admit(piece, piece.smallest, self._smallest[id(piece)])
+        elif not remaining.can_grow(piece):
+            fits = True
+        elif remaining.may_hold(piece.full_characters):
+            longer = remaining.longer(piece, (piece.full_characters,))
+            fits = longer is None or remaining.replace(piece, *longer)
+        else:
+            fits = False
+        if fits:
+            self._found.popleft()
+        return fits
 
     def _fill(self) -> None:
         """Give the room that is left to the next slices. None becomes whole: a larger context may need the
@@ -458,21 +477,29 @@ class _Steps:
         for group in self._opened:
             _grow(group, self._remaining, int(self._room * SHARES[group[0].type]), whole=False)
         for piece in list(self._found)[:PARTS_MAX]:
-            if self._remaining.tokens >= PART_TOKENS_MIN:
+            if self._remaining.tokens < PART_TOKENS_MIN:
+                break
+            if piece.id in self._remaining.chosen:
+                self._remaining.grow(piece, self._remaining.tokens, whole=False)
+            else:
                 self._remaining.admit_part(piece)
 
 
 def _in_order(found: Iterable[Slice], chosen: Collection[str]) -> Iterator[Slice]:
-    """Yield found slices by rank, each after the one without which it doesn't enter."""
+    """Yield found slices by rank, each after the one without which it doesn't enter; those of a tier again
+    behind it, to become whole."""
     placed = set(chosen)
-    waiting: dict[str, list[Slice]] = {}
-    for item in found:
-        if item.beside and item.beside not in placed:
-            waiting.setdefault(item.beside, []).append(item)
-            continue
-        placed.add(item.id)
-        yield item
-        yield from waiting.pop(item.id, ())
+    for _, group in groupby(found, key=lambda item: item.tier):
+        waiting: dict[str, list[Slice]] = {}
+        entering: list[Slice] = []
+        for item in group:
+            if item.beside and item.beside not in placed:
+                waiting.setdefault(item.beside, []).append(item)
+            else:
+                entering += (item, *waiting.pop(item.id, ()))
+                placed.add(item.id)
+        yield from entering
+        yield from entering
 
 
 def _unique(ranked: Iterable[Slice]) -> list[Slice]:
