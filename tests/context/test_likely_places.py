@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 from foveal.daemon.context.built import Built
+from foveal.daemon.context.hit_slices import PLACES_MAX, SURE_MIN, UNSURE_TOKENS, WHOLE_MIN
 from foveal.daemon.context.likely_places import (
     LINE_CHARACTERS,
-    PLACES_MAX,
     PLACES_TOKENS,
-    WHOLE_MIN,
     best_line,
 )
 from foveal.daemon.search.records import Hit
@@ -71,6 +70,24 @@ def test_a_context_that_was_asked_for_has_places_only_if_the_best_is_uncertain(s
     assert shown(asked(shelf, [BELOW, BELOW / 2])) == {"document": [], "place": ["m00", "m01"]}
 
 
+def test_unasked_a_long_definition_is_shown_whole_only_if_it_is_sure(shelf: Desk) -> None:
+    body = "".join(f"    work({n}, 'attempts', {n})\n" for n in range(60))
+    shelf.write({"src/m00.py": f"def many():\n{body}"})
+    long = found("src/m00.py", SURE_MIN - 0.01, 61)
+    short = [found(f"src/m{n:02}.py", ABOVE, 5) for n in range(1, 12)]
+    built = shelf.build(hits=[long, *short], prompt="give up attempts", news=True)
+    bodies = shown(built)["document"]
+    assert 0 < len(bodies) < len(short)
+    assert "m00" not in bodies
+    assert shown(built)["place"][0] == "m00", "the most probable guess comes first"
+    whole = sum(piece["tokens"] for piece in slices(built).values() if piece["type"] == "document")
+    assert whole <= UNSURE_TOKENS
+    assert built.reply["tokens"] <= 300
+    sure = found("src/m00.py", SURE_MIN, 61)
+    built = shelf.build(hits=[sure, *short], prompt="give up attempts", news=True)
+    assert "m00" in shown(built)["document"]
+
+
 def test_what_is_hardly_probable_is_still_named_if_it_is_all(shelf: Desk) -> None:
     assert shown(asked(shelf, [0.004, 0.002], news=True)) == {"document": [], "place": ["m00"]}
     built = asked(shelf, [BELOW, 0.004], news=True)
@@ -84,7 +101,7 @@ def test_places_are_few_and_short(shelf: Desk) -> None:
     paths = [f"src/{'deeply/' * 8}m{n:02}.py" for n in range(12)]
     shelf.write({path: f"def f{n}():\n    {long}    return {n}\n" for n, path in enumerate(paths)})
     built = shelf.build(hits=[found(path, BELOW, 3) for path in paths], prompt="give up", news=True)
-    assert 5 < len(shown(built)["place"]) < PLACES_MAX
+    assert 3 < len(shown(built)["place"]) < PLACES_MAX
     assert built.reply["tokens"] <= PLACES_TOKENS + 20, "with the title and the heading"
     unshown = [miss for miss in built.near if miss["reason"].startswith("too improbable to be shown whole")]
     assert unshown
