@@ -36,6 +36,7 @@ from .candidates import (
 from .definitions import FILES_MAX, FUNCTIONS, find_definitions
 from .exact_text import TextPlace, defines_alone, find_text, has_name, unknown_names, weight_of
 from .filters import Filter
+from .glossary import in_english
 from .need import need_of
 from .places import narrow
 from .query import FoundDefinition, Hit, Relation, Route
@@ -105,7 +106,8 @@ def gather(
 
     Raises `ValueError` for a glob that can't be used.
     """
-    question = take_apart(text)
+    english = in_english(text)
+    question = take_apart(f"{text} {english}" if english else text)
     if relation:
         decided = with_relation(relation, question)
     else:
