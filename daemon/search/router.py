@@ -37,6 +37,7 @@ from .candidates import (
 from .definitions import FILES_MAX, FUNCTIONS, find_definitions, with_edited
 from .exact_text import TextPlace, defines_alone, find_text, has_name, unknown_names, weight_of
 from .filters import Filter
+from .glossary import in_english
 from .named_lines import (
     named_lines,
     suspected_files,
@@ -116,7 +117,8 @@ def gather(
 
     Raises `ValueError` for a glob that can't be used.
     """
-    question = take_apart(text)
+    english = in_english(text)
+    question = take_apart(f"{text} {english}" if english else text)
     if relation:
         decided = with_relation(relation, question)
     else:
