@@ -18,7 +18,7 @@ WRONG_TOKENS = 300
 
 FORMS = ("whole", "part", "line", "nothing")
 
-_PLACE = re.compile(r"([^\s`:]+):(\d+)(?:-(\d+))?|([^\s`#]+)#([\w.]+)")
+_PLACE = re.compile(r"([^\s`:]+):(\d+)|([^\s`#]+)#([\w.]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,32 +115,31 @@ def differing(first: Sequence[PromptContext], second: Sequence[PromptContext]) -
     return [one.task for one, other in zip(first, second, strict=True) if one.text != other.text]
 
 
-def _places(text: str, code: CodeBase) -> Iterator[tuple[str, int, int, str]]:
-    """Yield path, first and last line, and name of the place in each row outside of headings that names one;
-    lines are 0 where only the name is said."""
+def _places(text: str, code: CodeBase) -> Iterator[tuple[str, int, str]]:
+    """Yield path, first line and name of the place in each row outside of headings that names one; the line
+    is 0 where only the name is said."""
     for row in text.split("\n"):
         for match in () if row.startswith("#") else _PLACE.finditer(row):
-            path = (match[1] or match[4]).strip("*(")
+            path = (match[1] or match[3]).strip("*(")
             if path in code.paths:
-                first = int(match[2] or 0)
-                yield path, first, int(match[3] or first), match[5] or ""
+                yield path, int(match[2] or 0), match[4] or ""
                 break
 
 
-def _names(place: tuple[str, int, int, str], definition: NeededDefinition) -> bool:
-    path, first, last, name = place
+def _names(place: tuple[str, int, str], definition: NeededDefinition) -> bool:
+    path, first, name = place
     if path != definition.path:
         return False
     if name:
         return name.rpartition(".")[2] == definition.name.rpartition(".")[2]
-    return first <= definition.last and last >= definition.first
+    return definition.first <= first <= definition.last
 
 
 def _form(
     code: CodeBase,
     definition: NeededDefinition,
     found: Mapping[str, set[int]],
-    places: Sequence[tuple[str, int, int, str]],
+    places: Sequence[tuple[str, int, str]],
 ) -> str:
     lines = code.file(definition.path).lines
     body = {

@@ -102,7 +102,7 @@ def test_a_context_shows_definitions_whole_in_part_as_a_line_or_not(shop: tuple[
     text = (
         f"## Focus Area\n\n### `shop/tax.py`\n\n```python\n⋮ line 2, in Tax\n{body}\n⋮ line 8, in Free\n{rest}\n```\n"
         "### `settings.toml`\n\n```\n⋮ line 6\nport = 25\n```\n\nLikely places:\n"
-        "- `shop/basket.py:4-6` total: added = sum(items)\n- `shop/tax.py:1` Tax\n"
+        "- `shop/basket.py:4-6` total: added = sum(items)\n- `shop/tax.py:1-4` Tax\n"
     )
     one = look(code, tasks.tasks[0], text)
     assert one.forms == ("whole", "part", "line", "nothing")
