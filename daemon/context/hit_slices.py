@@ -7,8 +7,8 @@ from math import ceil, log2, sqrt
 
 from msgspec.structs import replace
 
-from ..graph.records import CLASSES, Needed, Role
-from ..graph.service import needed_by
+from ..graph.records import CLASSES, UNCALLED, Needed, Role
+from ..graph.service import CodeGraph, is_uncalled, needed_by
 from ..languages.shared.language import language_of
 from ..languages.shared.records import Symbol
 from ..project.service import role_of
@@ -34,6 +34,12 @@ uses it. In benchmarks/needed they double the share of shown definitions that a 
 BEHIND_FIRST = 0.99
 """Maximum worth of a used definition, relative to the least worthy best definition of the first files."""
 
+REMARKED_MAX = 3
+"""Number of the first found definitions that are examined for callers outside of tests, a millisecond each.
+The remark takes ten tokens."""
+
+FUNCTIONS = frozenset({"function", "method"})
+
 OPENED_LINES = 30
 """Maximum lines of a called function that may be shown whole if there is room."""
 
@@ -51,7 +57,7 @@ def hit_slices(
     places = {path: place for place, path in enumerate(dict.fromkeys(match.path for _, match in definitions))}
     unsaved: set[str] = set()
     most = 0.0
-    for reasons, match in definitions:
+    for at, (reasons, match) in enumerate(definitions):
         content = state.files.note(match.path)
         symbol = as_shown(match, state.files.symbols(match.path))
         is_unsaved = state.files.unsaved(match.path)
@@ -79,7 +85,10 @@ def hit_slices(
             node = FocusNode(match.path, "", "document", reasons)
             forms = FileForms(node, source, state.words, names, cut=content.cut, unsaved=True)
         else:
-            forms = DefinitionForms(source, symbol, match.first, match.last, state.words, in_frame=True)
+            remark = _remark(state, match) if at < REMARKED_MAX else ""
+            forms = DefinitionForms(
+                source, symbol, match.first, match.last, state.words, in_frame=True, remark=remark
+            )
             identifier += f"#{match.symbol.name}" if match.symbol is not None else f":{match.first}"
         lines = None if is_unsaved else (match.first, match.last)
         yield Slice(
@@ -108,6 +117,15 @@ def _tier(state: BuildState, match: FoundDefinition) -> int:
     if match.probability >= state.sure or (match.path, match.first) in state.firsts:
         return 0
     return ceil(log2(state.sure / match.probability))
+
+
+def _remark(state: BuildState, match: FoundDefinition) -> str:
+    """Return the remark about a function that only tests and examples call, "" for any other definition."""
+    symbol = match.symbol
+    if state.reader is None or symbol is None or symbol.kind not in FUNCTIONS or match.last < symbol.end_line:
+        return ""
+    graph = CodeGraph(state.snapshot.tree, state.reader)
+    return UNCALLED if is_uncalled(match.path, symbol, graph) else ""
 
 
 def needed_slices(
