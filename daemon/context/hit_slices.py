@@ -322,13 +322,16 @@ def divide(
 
     Unasked only what is sure is shown whole, and small definitions that are probable. In a context that was
     asked for, improbable ones follow a probable best one as far as its budget reaches; without a probable one
-    all are likely places. A quick build has no time for bodies.
+    all are likely places. So are they for a prompt that perhaps needs no code, and in a quick build, which
+    has no time for bodies.
     """
+    need = state.gathered.need
+    named_only = state.gathered.quick or (need is not None and not need.is_sure)
     best = max((match.probability for _, match in found), default=0.0)
     state.least_whole = SURE_MIN if state.request.news else WHOLE_MIN if best < WHOLE_MIN else 0.0
     whole: list[ReasonedDefinition] = []
-    rest: list[ReasonedDefinition] = list(found) if state.gathered.quick else []
-    for pair in () if state.gathered.quick else found:
+    rest: list[ReasonedDefinition] = list(found) if named_only else []
+    for pair in () if named_only else found:
         probability = pair[1].probability
         fits = probability >= state.least_whole
         if not fits and state.request.news and probability >= WHOLE_MIN:
