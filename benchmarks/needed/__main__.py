@@ -22,9 +22,10 @@ from ..retrieval.repositories import SPLITS, Repository, clone_of, read_reposito
 from .measuring import BUDGETS, Options, measure
 from .projects import provide
 from .report import is_ahead, markdown, to_map
-from .tasks import Task, mine, read_tasks, write_tasks
+from .tasks import Task, mine, read_tasks, told, write_tasks
 
 LIST = Path(__file__).parent / "data" / "repositories.toml"
+REPORTS = LIST.with_name("reports.toml")
 
 MOST = 26
 """Tasks a repository: the first ones after the pinned tree."""
@@ -40,6 +41,9 @@ def main(arguments: list[str] | None = None) -> int:
     ]
     state = options.state.absolute()
     tasks = [task for one in repositories for task in _tasks(one, options.clones, state)[: options.most]]
+    if options.reports:
+        tasks = told(REPORTS, tasks)
+        repositories = [one for one in repositories if any(task.project == one.name for task in tasks)]
     if not tasks:
         print("no task is chosen", file=sys.stderr)
         return 2
@@ -76,6 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--state", type=Path, default=state, help="folder that keeps what was made (default: %(default)s)")
     add("--split", choices=SPLITS, nargs="+", default=list(SPLITS), help="which half (default: both)")
     add("--only", nargs="+", default=[], metavar="NAME", help="these projects only")
+    add("--reports", action="store_true", help="users' reports of what commits fixed, not the messages")
     add("--most", type=int, default=MOST, help="tasks a repository (default: %(default)s)")
     add("--budgets", type=int, nargs="+", default=list(BUDGETS), help="in tokens (default: %(default)s)")
     add("--ours-only", action="store_true", help="ask for contexts only")

@@ -28,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     projects = _projects(options)
     if not projects:
-        print("no question is chosen: give --corpora, or --trees with --mined", file=sys.stderr)
+        print("no question is chosen: give --corpora, or --trees with --clones and --mined", file=sys.stderr)
         return 2
     settings = Options(
         state=options.state.absolute(),
@@ -56,8 +56,8 @@ def _parser() -> argparse.ArgumentParser:
     state = Path(platformdirs.user_cache_dir("foveal-benchmarks")) / "retrieval"
     add = parser.add_argument
     add("--corpora", type=Path, help="folder of the corpora; those that are missing are fetched into it")
-    add("--trees", type=Path, help="folder of the pinned trees, as checkout writes it")
-    add("--clones", type=Path, help="folder of the trees' git histories, which are counted if given")
+    add("--trees", type=Path, help="folder of the pinned trees; those that are missing are written")
+    add("--clones", type=Path, help="folder of the trees' full clones")
     add("--mined", type=Path, nargs="+", default=[], metavar="FILE", help="questions about the trees")
     add("--state", type=Path, default=state, help="folder for indexes and embeddings (default: %(default)s)")
     add("--split", choices=SPLITS, nargs="+", default=list(SPLITS), help="which half (default: both)")
@@ -74,7 +74,7 @@ def _projects(options: argparse.Namespace) -> list[Project]:
     found: list[Project] = []
     if options.corpora:
         found += corpus_projects(options.corpora, chosen(read_written(), options.split, options.only))
-    if options.trees:
+    if options.trees and options.clones:
         mined: list[Judged] = [question for path in options.mined for question in read_mined(path)]
         found += tree_projects(options.trees, options.clones, chosen(mined, options.split, options.only))
     return found

@@ -23,6 +23,7 @@ from foveal.daemon.search.router import conclude, gather
 from foveal.daemon.search.service import is_small_talk
 from foveal.daemon.transcripts.service import asked
 
+from ..logistic import fit_features
 from ..retrieval.embedding import Embedder
 from ..retrieval.indexing import ensure_index
 from .__main__ import COMMITS, DATA, Prompt, checked_out, prompts
@@ -110,24 +111,9 @@ def _rows(embedder: Embedder, root: Path, folder: Path, data: Path) -> Iterator[
 
 
 def _fit(rows: Sequence[Row]) -> dict[str, float]:
-    """Return the weights of a logistic regression with a ridge, by Newton's method."""
+    """Return the weights for whether a prompt needs something."""
     examples = [(feature, not row.prompt.silent) for row in rows if row.features for feature in row.features]
-    names = sorted(examples[0][0])
-    table = np.array([[features[name] for name in names] for features, _ in examples])
-    needed = np.array([one for _, one in examples], dtype=float)
-    mean, deviation = table.mean(axis=0), table.std(axis=0) + 1e-9
-    scaled = np.column_stack([np.ones(len(table)), (table - mean) / deviation])
-    weights = np.zeros(scaled.shape[1])
-    ridge = np.full(scaled.shape[1], RIDGE)
-    ridge[0] = 0.0
-    for _ in range(40):
-        probability = 1 / (1 + np.exp(-scaled @ weights))
-        slope = scaled.T @ (probability - needed) + ridge * weights
-        curve = (scaled * (probability * (1 - probability))[:, None]).T @ scaled + np.diag(ridge)
-        weights -= np.linalg.solve(curve, slope)
-    raw = weights[1:] / deviation
-    constant = float(weights[0] - (raw * mean).sum())
-    return {"constant": constant} | {name: float(value) for name, value in zip(names, raw, strict=True)}
+    return fit_features(examples, sorted(examples[0][0]), RIDGE)
 
 
 def _print_left_out(groups: Mapping[str, Sequence[Row]], *, vectors: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import sqrt
+from math import ceil, log2, sqrt
 
 from msgspec.structs import replace
 
@@ -28,12 +28,12 @@ by its most relevant lines and grows if there is room."""
 NEEDED_OF_MAX = 5
 """Number of the first found definitions that are shown with the definitions that they use."""
 
-NEEDED_TOKENS_MIN = 1_000
-"""Minimum tokens of a context with such used definitions."""
-
 NEEDED_SHARES: Mapping[Role, float] = {"value": 0.1, "call": 0.05}
 """Probability of a used constant and of the head of a called function, relative to the definition that
 uses it. In benchmarks/needed they double the share of shown definitions that a commit reads."""
+
+BEHIND_FIRST = 0.99
+"""Maximum worth of a used definition, relative to the least worthy best definition of the first files."""
 
 OPENED_LINES = 30
 """Maximum lines of a called function that may be shown whole if there is room."""
@@ -87,7 +87,8 @@ def hit_slices(
             id=f"document:{identifier}",
             type="document",
             layer="focus",
-            weight=round(state.weights.document * sqrt(worth(match) / most), 4),
+            weight=round(state.weights.document * sqrt(min(worth(match) / most, 1.0)), 4),
+            tier=_tier(state, match),
             order=(3, place, match.first),
             smallest=forms(LONG_CHARACTERS),
             grow=forms,
@@ -102,6 +103,14 @@ def hit_slices(
         )
 
 
+def _tier(state: BuildState, match: FoundDefinition) -> int:
+    """Return 0 for a definition that contexts of all sizes show, else how often `SHARED_TOKENS` have to be
+    doubled until one shows it."""
+    if match.probability >= state.sure or (match.path, match.first) in state.firsts:
+        return 0
+    return ceil(log2(state.sure / match.probability))
+
+
 def needed_slices(
     state: BuildState, nodes: Sequence[FocusNode], definitions: Sequence[tuple[str, FoundDefinition]]
 ) -> Iterator[Slice]:
@@ -109,13 +118,16 @@ def needed_slices(
 
     Definitions that are in focus or found themselves are skipped.
     """
-    if state.reader is None or not definitions or state.request.context_tokens < NEEDED_TOKENS_MIN:
+    if state.reader is None or not definitions:
         return
-    shown = {(match.path, match.first) for _, match in definitions}
+    sure = [match for _, match in definitions if not _tier(state, match)]
+    shown = {(match.path, match.first) for match in sure}
+    late = {(match.path, match.first) for _, match in definitions[len(sure) :]}
     inside = {node.path for node in nodes if not node.symbol}
     most = worth(definitions[0][1])
+    lead = min(worth(match) for _, match in _first_of_files(definitions))
     places = {path: place for place, path in enumerate(dict.fromkeys(match.path for _, match in definitions))}
-    for _, match in definitions[:NEEDED_OF_MAX]:
+    for match in sure[:NEEDED_OF_MAX]:
         if state.request.news and match.probability < SURE_MIN:
             continue
         if match.symbol is None or role_of(match.path, language_of(match.path)) == "test":
@@ -137,10 +149,11 @@ def needed_slices(
             first, last = _without_marks(source.lines, needed)
             head = DefinitionForms(source, symbol, first, last, in_frame=True)
             body = head
-            if symbol.end_line - symbol.start_line < OPENED_LINES:
+            if symbol.end_line - symbol.start_line < OPENED_LINES or (needed.path, needed.first) in late:
                 body = DefinitionForms(source, symbol, first, symbol.end_line, in_frame=True)
             probability = match.probability * NEEDED_SHARES[needed.role]
-            value = probability / sqrt(needed.last - needed.first + LINES_FREE)
+            # The first files come before what the definitions of one of them use.
+            value = min(probability / sqrt(needed.last - needed.first + LINES_FREE), BEHIND_FIRST * lead)
             yield Slice(
                 id=f"needed:{needed.path}#{symbol.name}",
                 type="dependency",
@@ -189,6 +202,12 @@ SHOWN_SHARE, SHARED_TOKENS = 0.15, 2_000
 """Minimum share of the best definition's probability, in contexts of up to `SHARED_TOKENS`; in larger ones it
 is proportionally smaller. A share of .03 for all sizes shows .02 to .07 more of the edited lines in
 benchmarks/needed, for a tenth to a third more tokens."""
+
+FILES_FIRST, FIRST_MIN = 3, 0.02
+"""Number of files of which the best definition competes however certain the best file is, and its minimum
+probability. Of the lines that commits to several files edit, contexts of 500 to 4,000 tokens then show .016
+more for 1 to 5 % more tokens, measured on the tune half of benchmarks/needed; a smaller `SHOWN_SHARE` shows
+less for more. A fourth file shows no more, and a factor for each further definition of a file neither."""
 
 WANTED_SHARE = 0.5
 """Minimum share of the best probability for definitions that a shortened file in focus shows first."""
@@ -247,15 +266,23 @@ def found_definitions(state: BuildState, nodes: Sequence[FocusNode]) -> list[Rea
             if held_part.symbol and held_part.probability >= WANTED_SHARE * most
         }
         state.wanted.setdefault(path, names)
-    outermost = _outermost(best.values(), _shown_whole(state, nodes))
-    ordered = sorted(outermost, key=lambda pair: (-worth(pair[1]), pair[1].path, pair[1].first))
-    share = SHOWN_SHARE * min(SHARED_TOKENS / max(state.request.context_tokens, 1), 1.0)
-    whole = [item for _, item in ordered if item.symbol is None or item.last == item.symbol.end_line]
+    outermost = list(_outermost(best.values(), _shown_whole(state, nodes)))
+    whole = [item for _, item in outermost if item.symbol is None or item.last == item.symbol.end_line]
     # The head of a class is left out here: its probability says nothing about its members.
-    least = share * max((item.probability for item in whole), default=0.0)
-    taken = [pair for pair in ordered if pair[1].probability >= least]
+    state.sure = SHOWN_SHARE * max((item.probability for item in whole), default=0.0)
+    doublings = max(ceil(log2(max(state.request.context_tokens, 1) / SHARED_TOKENS)), 0)
+    least = state.sure / 2**doublings
+    state.firsts = {
+        (match.path, match.first) for _, match in _first_of_files(outermost) if match.probability >= FIRST_MIN
+    }
+    # What only larger contexts show comes last, so that it takes no room from the others.
+    ordered = sorted(
+        outermost,
+        key=lambda pair: (_tier(state, pair[1]), -worth(pair[1]), pair[1].path, pair[1].first),
+    )
+    taken = [pair for pair in ordered if pair[1].probability >= least or not _tier(state, pair[1])]
     state.least = least
-    state.passed += [pair for pair in ordered if pair[1].probability < least]
+    state.passed += [pair for pair in ordered if pair[1].probability < least and _tier(state, pair[1])]
     state.passed += taken[DEFINITIONS_MAX:]
     taken = taken[:DEFINITIONS_MAX]
     if not state.request.news:
@@ -265,6 +292,16 @@ def found_definitions(state: BuildState, nodes: Sequence[FocusNode]) -> list[Rea
     return sorted(taken, key=lambda pair: (-worth(pair[1]), pair[1].path, pair[1].first))
 
 
+def _first_of_files(found: Sequence[ReasonedDefinition]) -> Iterator[ReasonedDefinition]:
+    """Yield the most probable definition of each of the first files, those with the most probable ones."""
+    best: dict[str, ReasonedDefinition] = {}
+    for pair in found:
+        known = best.setdefault(pair[1].path, pair)
+        if pair[1].probability > known[1].probability:
+            best[pair[1].path] = pair
+    yield from sorted(best.values(), key=lambda pair: (-pair[1].probability, pair[1].path))[:FILES_FIRST]
+
+
 def divide(
     state: BuildState, found: Sequence[ReasonedDefinition]
 ) -> tuple[list[ReasonedDefinition], list[ReasonedDefinition]]:
@@ -272,13 +309,13 @@ def divide(
 
     Unasked only what is sure is shown whole, and small definitions that are probable. In a context that was
     asked for, improbable ones follow a probable best one as far as its budget reaches; without a probable one
-    all are likely places.
+    all are likely places. A quick build has no time for bodies.
     """
     best = max((match.probability for _, match in found), default=0.0)
     state.least_whole = SURE_MIN if state.request.news else WHOLE_MIN if best < WHOLE_MIN else 0.0
     whole: list[ReasonedDefinition] = []
-    rest: list[ReasonedDefinition] = []
-    for pair in found:
+    rest: list[ReasonedDefinition] = list(found) if state.gathered.quick else []
+    for pair in () if state.gathered.quick else found:
         probability = pair[1].probability
         fits = probability >= state.least_whole
         if not fits and state.request.news and probability >= WHOLE_MIN:

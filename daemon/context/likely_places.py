@@ -41,7 +41,10 @@ def place_slices(
     room = PLACES_TOKENS - state.unsure_tokens - sum(map(state.counter.count, FRAME))
     for place, (reasons, match) in enumerate(likely):
         content = state.files.note(match.path)
-        symbol = as_shown(match, state.files.symbols(match.path))
+        if state.gathered.quick:  # without the index a file is as it was found if it is as it was scanned
+            symbol = match.symbol if state.files.is_as_scanned(match.path) else None
+        else:
+            symbol = as_shown(match, state.files.symbols(match.path))
         is_unsaved = state.files.unsaved(match.path)
         if content.problem or (match.symbol is not None and symbol is None and not is_unsaved):
             continue  # hidden, or changed since it was indexed
