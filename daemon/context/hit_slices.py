@@ -16,6 +16,7 @@ from ..rules.records import RuleFiles
 from ..search.records import FoundDefinition, Hit
 from . import render
 from .build_state import BuildState, content_key
+from .certainty import compared
 from .file_forms import DefinitionForms, FileForms, name_of
 from .focus import FocusNode
 from .selection import Slice
@@ -233,15 +234,14 @@ WHOLE_MIN = 0.08
 """Minimum probability of a definition that is shown whole. Of those from .03 to .08 commits in the tune half
 of benchmarks/needed edited .04, of those from .08 to .2 .16."""
 
-SURE_MIN = 0.4
-"""Minimum probability of a definition that is shown whole unasked, whatever its length: two thirds of those
-were edited, of those from .2 to .4 three in ten."""
+SURE_MIN = 0.5
+"""Minimum probability of a definition that is shown whole unasked, whatever its length."""
 
 UNSURE_TOKENS = 200
-"""Maximum tokens of the less probable ones that are shown whole unasked. With `SURE_MIN` 2 prompts in 100 get
-only wrong bodies of more than 200 tokens, instead of 23 if all from `WHOLE_MIN` on are shown in 1,500 tokens;
-.22 of the edited definitions are shown whole, instead of .38, for a fifth of the tokens (182 commits to 8
-projects)."""
+"""Maximum tokens of the less probable ones that are shown whole unasked. With `SURE_MIN` 3 prompts in 100 get
+only wrong bodies of more than 200 tokens, instead of 25 if all from `WHOLE_MIN` on are shown in 1,500 tokens;
+.20 of the edited definitions are shown whole, instead of .36, for a third of the tokens, of which .44 are of
+edited definitions instead of .25 (244 commits to 11 projects, by weights fitted to the others)."""
 
 PLACES_MAX = 8
 """Maximum number of likely places in a context."""
@@ -302,7 +302,12 @@ def found_definitions(state: BuildState, nodes: Sequence[FocusNode]) -> list[Rea
     state.least = least
     state.passed += [pair for pair in ordered if pair[1].probability < least and _tier(state, pair[1])]
     state.passed += taken[DEFINITIONS_MAX:]
-    return taken[:DEFINITIONS_MAX]
+    taken = taken[:DEFINITIONS_MAX]
+    if not state.request.news:
+        return taken
+    weighed = compared(state, [match for _, match in taken])
+    taken = [(reasons, match) for (reasons, _), match in zip(taken, weighed, strict=True)]
+    return sorted(taken, key=lambda pair: (-worth(pair[1]), pair[1].path, pair[1].first))
 
 
 def _first_of_files(found: Sequence[ReasonedDefinition]) -> Iterator[ReasonedDefinition]:
