@@ -303,7 +303,7 @@ def found_definitions(state: BuildState, nodes: Sequence[FocusNode]) -> list[Rea
     state.passed += [pair for pair in ordered if pair[1].probability < least and _tier(state, pair[1])]
     state.passed += taken[DEFINITIONS_MAX:]
     taken = taken[:DEFINITIONS_MAX]
-    if not state.request.news:
+    if not state.request.news or state.gathered.quick:  # comparing reads all files
         return taken
     weighed = compared(state, [match for _, match in taken])
     taken = [(reasons, match) for (reasons, _), match in zip(taken, weighed, strict=True)]
