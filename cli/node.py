@@ -41,12 +41,13 @@ def node_command(node: Reply, run: Run) -> Iterator[str]:
     first, last = node["start_line"], node["end_line"]
     place = f"{node['kind']}, line{'' if first == last else 's'} {lines_of(first, last)}"
     yield f"{terminal.styled(clean(node['node_id']), bold=True)} ({clean(place)})"
-    if node.get("remark"):
-        yield terminal.styled(clean(f"It {node['remark']}."), dim=True)
     text = clean_lines(node["definition"]) if terminal.is_terminal(sys.stdout) else node["definition"]
     yield from numbered(text, first)
     if node["truncated"]:
         yield "…"
+    if node.get("remark"):
+        yield ""
+        yield clean(f"It {node['remark']}.")
     counts = [f"{label} {_count(node, name)}" for name, label in LISTS.items() if node.get(name)]
     if run.everything:
         yield ""

@@ -43,8 +43,8 @@ from .dependency_slices import (
     siblings,
 )
 from .focus_nodes import focus_nodes, focus_slices, paths_called_for
-from .hit_slices import found_definitions, hit_slices, needed_slices, worth
-from .likely_places import divide, place_slices
+from .hit_slices import divide, found_definitions, hit_slices, needed_slices, worth
+from .likely_places import place_slices
 from .misses import limit_of, near_misses
 from .prompts import PromptTemplates, PromptValues
 from .reply import fit, reply_of, sent_of, without_held
@@ -93,6 +93,13 @@ def _built(gathered: GatheredSources, reader: Reader | None) -> Built:
         *outline_slices(state, importing, "imports", IMPORTER_VALUE, IMPORTERS_PLACE),
         *outline_slices(state, beside, "beside", SIBLING_VALUE, SIBLINGS_PLACE),
         *horizon_slices(state, {node.path for node in nodes} | state.passed_over, near | focus),
+    ]
+    # A definition that a shown one uses and that was found itself, but only for larger contexts, stays there.
+    used = {(piece.path, piece.lines and piece.lines[0]) for piece in slices if piece.beside}
+    slices = [
+        piece
+        for piece in slices
+        if piece.type != "document" or not piece.lines or (piece.path, piece.lines[0]) not in used
     ]
     slices = list(sealed(slices, gate))
     if state.request.news:
@@ -295,6 +302,10 @@ PROMPTED_TOKENS_MIN = 4_000
 """Minimum tokens of a context with a prompt and a map: 240 tokens of a map name only a few folders."""
 
 
+LAST_TIER = 1_000
+"""The tier of the map in a context with a prompt: after all that was found."""
+
+
 def horizon_slices(state: BuildState, focus: set[str], dependencies: set[str]) -> Iterator[Slice]:
     """Yield the list of files being worked on and the map of the project, if they show anything."""
     prompted = bool(state.request.prompt.strip())
@@ -303,11 +314,14 @@ def horizon_slices(state: BuildState, focus: set[str], dependencies: set[str]) -
     files, layout = state.snapshot.tree.files, state.snapshot.tree.layout
     hot = [node for node in state.scope.hot if node.path in files and node.path not in focus]
     if hot:
-        yield Slice("hot", "hot", "horizon", state.weights.hot, (5, 0), *fixed(hot_form(hot)))
+        form = fixed(hot_form(hot))
+        yield Slice(
+            "hot", "hot", "horizon", state.weights.hot, (5, 0), *form, competes=prompted, tier=LAST_TIER
+        )
     if layout.folders[""].total <= sum(path in files for path in focus):
         return  # all files are in focus
     most = PROMPTED_SHARE if prompted else SKELETON_SHARE
     share = int(state.counter.characters(state.request.context_tokens) * most)
     forms = SkeletonForms(layout, focus, focus | dependencies, share)
     weight, full = state.weights.skeleton, forms.full_characters
-    yield Slice("skeleton", "skeleton", "horizon", weight, (5, 1), forms(0), forms, full)
+    yield Slice("skeleton", "skeleton", "horizon", weight, (5, 1), forms(0), forms, full, competes=prompted)

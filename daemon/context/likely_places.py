@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import inf, sqrt
+from math import sqrt
 
 from ..index.service import document_terms, query_terms
 from ..privacy.secret_gate import SecretGate
@@ -13,16 +13,9 @@ from .hit_slices import ReasonedDefinition, as_shown, worth
 from .selection import Form, Slice, fixed
 from .skeleton import printable
 
-WHOLE_MIN = 0.08
-"""Minimum probability of a definition that is shown whole: of those from .05 to .08 commits in the tune half
-of benchmarks/needed edited .06, of those from .08 to .12 .20. A wrong body costs hundreds of tokens, a line
-thirty."""
-
-PLACES_MAX = 8
-"""Maximum number of likely places in a context."""
-
-PLACES_TOKENS = 300
-"""Maximum tokens of all likely places together, with the text around them."""
+PLACES_TOKENS = 260
+"""Maximum tokens of all that is uncertain: the likely places with the text around them, and the bodies that
+are shown unasked without being sure. So a wrong guess costs 300 tokens with the title and the headings."""
 
 LINE_CHARACTERS = 100
 """Maximum characters of the line of code that stands for a definition; a longer one is cut."""
@@ -36,27 +29,6 @@ FRAME = f"{NOTE}\n\n```\n", "```\n\n"
 """The texts around the likely places. A line has no fence of its own, since `inline` breaks them up."""
 
 
-def divide(
-    state: BuildState, found: Sequence[ReasonedDefinition]
-) -> tuple[list[ReasonedDefinition], list[ReasonedDefinition]]:
-    """Return the definitions to show whole, in the order given, and the likely places, the best first.
-
-    Unasked only a probable definition is shown whole. In a context that was asked for, improbable ones follow
-    a probable best one as far as its budget reaches; without a probable one all are likely places. A quick
-    build has no time for bodies.
-    """
-    best = max((match.probability for _, match in found), default=0.0)
-    least = WHOLE_MIN if state.request.news or best < WHOLE_MIN else 0.0
-    if state.gathered.quick:
-        least = inf
-    state.least_whole = least
-    whole = [pair for pair in found if pair[1].probability >= least]
-    rest = [pair for pair in found if pair[1].probability < least]
-    rest.sort(key=lambda pair: (-pair[1].probability, pair[1].path, pair[1].first))
-    state.passed += rest[PLACES_MAX:]
-    return whole, rest[:PLACES_MAX]
-
-
 def place_slices(
     state: BuildState, likely: Sequence[ReasonedDefinition], most: float, gate: SecretGate
 ) -> Iterator[Slice]:
@@ -66,7 +38,7 @@ def place_slices(
     line is cut, since half of a secret isn't recognized.
     """
     terms = frozenset(query_terms(" ".join(sorted(state.words))).weights)
-    room = PLACES_TOKENS - sum(map(state.counter.count, FRAME))
+    room = PLACES_TOKENS - state.unsure_tokens - sum(map(state.counter.count, FRAME))
     for place, (reasons, match) in enumerate(likely):
         content = state.files.note(match.path)
         if state.gathered.quick:  # without the index a file is as it was found if it is as it was scanned

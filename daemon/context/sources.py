@@ -137,7 +137,8 @@ class ContextSources:
         limit = job.project.config.context.hits_max
         if not job.request.prompt.strip() or not limit:
             return NOTHING_FOUND
-        query = SearchQuery(job.request.prompt, limit, definitions=True)
+        edited = tuple(node.path for node in job.scope.hot if node.is_edited)
+        query = SearchQuery(job.request.prompt, limit, definitions=True, recent=edited)
         work = self.searching.search(job.project, query, deadline, job.caller.policy)
         return await self.within(deadline, work, "search for a context")
 

@@ -149,6 +149,8 @@ class GatheredCandidates(Struct, frozen=True):
     """Names that the answer is about and whose files may not be linked yet."""
     named_lines: tuple[FoundDefinition, ...] = ()
     """The definitions at the lines that the question names, such as the frames of a stack trace."""
+    recent: tuple[str, ...] = ()
+    """Files that were just edited (see `SearchQuery`)."""
     need: Need | None = None
     """The probability that the question needs code, if requested (see `with_need`)."""
 

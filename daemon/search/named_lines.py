@@ -12,10 +12,11 @@ from typing import Final
 from msgspec.structs import replace
 
 from ..index.service import Reader
+from ..languages.shared.language import language_of
 from ..languages.shared.qualified_names import base_name
 from ..languages.shared.records import Symbol
-from ..project.service import Tree, best_suffix
-from .candidates import Candidates, definitions_of, framed_files
+from ..project.service import Tree, best_suffix, role_of
+from .candidates import Candidates, GatheredCandidates, definitions_of, framed_files
 from .definitions import FUNCTIONS, WHOLE_LINES
 from .query import FoundDefinition
 from .question import Question
@@ -29,6 +30,10 @@ FRAME_PROBABILITY, TEST_PROBABILITY, DECAY = 0.85, 0.6, 0.75
 """Probability of the definition that holds the innermost frame of the project, the same of the first failed
 test, and the factor between one place and the next. No benchmark has enough traces to fit them: the first is
 just below that of a quoted text that occurs once, the last frames count as much as a well-matching name."""
+
+SUSPECTED_MAX, SUSPECTED_PROBABILITY = 2, 0.25
+"""Number of files edited last that a pasted failure may come from, and the least probability of the best
+definition of the first one: below the places that the failure names, above what only shares its words."""
 
 LINES_AROUND: Final = 15
 """Number of lines shown above and below a frame that lies in no function or in a longer one."""
@@ -93,6 +98,31 @@ def without_named_lines(candidates: Candidates, places: Sequence[FoundDefinition
         )
 
     return replace(candidates, tree=[pair for pair in candidates.tree if not holds_named(pair[0])])
+
+
+def suspected_files(gathered: GatheredCandidates) -> list[str]:
+    """Return the source files edited last, which a pasted failure may come from although it names others."""
+    question, holding = gathered.question, {place.path for place in gathered.named_lines}
+    if not question.frames and not question.failed_tests:
+        return []
+    suspected = [
+        path
+        for path in gathered.recent
+        if path not in holding and role_of(path, language_of(path)) == "source"
+    ]
+    return suspected[:SUSPECTED_MAX]
+
+
+def with_suspected(found: Sequence[FoundDefinition], suspected: Sequence[str]) -> list[FoundDefinition]:
+    """Return found definitions, the best one of each suspected file at least as probable as a suspect."""
+    raised = list(found)
+    for place, path in enumerate(suspected):
+        best = max((one for one in raised if one.path == path), key=lambda one: one.probability, default=None)
+        least = round(SUSPECTED_PROBABILITY * DECAY**place, 4)
+        if best is not None and best.probability < least:
+            reasons = ("edited just before", *best.reasons)
+            raised[raised.index(best)] = replace(best, probability=least, reasons=reasons)
+    return raised
 
 
 def _found(

@@ -101,7 +101,8 @@ class SearchService:
             reason = f"the index can't be read ({error}): nothing can be found until it is built anew"
             return SearchResult((), ask.route or "hybrid", ask.route or "hybrid", (), (reason,), _HINT)
         best = max((hit.score for hit in hits), default=0.0)
-        hits = pipeline.given(hits, ask, policy)
+        limit = ask.limit if gathered.answer is None else ask.graph_limit
+        hits = pipeline.given(hits, ask, policy, limit)
         hint = "" if hits or not ask.limit else pipeline.hint_for(project, snapshot, ask, gathered, best)
         reasons = tuple(dict.fromkeys(degraded))
         if hits:  # the next question is probably about the same files
