@@ -132,12 +132,16 @@ class Need(Struct, frozen=True):
         return self.probability >= NEED_SURE
 
 
+GRAPH_PLACES: Final = 200
+"""Maximum number of places of a graph answer for an agent: a line each, some 5,000 tokens in all."""
+
+
 class SearchQuery(Struct, frozen=True):
     """A question about a project. `route` forces a route, None lets the words decide. `limit` counts files.
 
-    With `for_agent` (the number of places to show) or `definitions`, hits list the definitions that may be
-    needed. With `definitions`, an answer from the graph or from a named place is also followed by the results
-    of the lexical and vector search."""
+    With `for_agent` (the number of places to show, of the graph's `GRAPH_PLACES`) or `definitions`, hits list
+    the definitions that may be needed. With `definitions`, an answer from the graph or from a named place is
+    also followed by the results of the lexical and vector search."""
 
     text: str
     limit: int
@@ -146,10 +150,17 @@ class SearchQuery(Struct, frozen=True):
     min_score: float = 0.0
     first: frozenset[str] = frozenset()
     """Files of the scope that asks. Their hits come before all others."""
+    recent: tuple[str, ...] = ()
+    """Files that were just edited, whose definitions are more probable (`EDITED_ODDS`)."""
     definitions: bool = False
     for_agent: int = 0
     relation: Relation | None = None
     """If set, only the graph answers, with this relation of the names in the text."""
+
+    @property
+    def graph_limit(self) -> int:
+        """The maximum number of places in an answer of the graph, which an agent needs completely."""
+        return max(self.limit, GRAPH_PLACES) if self.for_agent else self.limit
 
 
 class DescribedHits(NamedTuple):
