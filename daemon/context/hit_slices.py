@@ -80,7 +80,15 @@ def hit_slices(
             node = FocusNode(match.path, "", "document", reasons)
             forms = FileForms(node, source, state.words, names, cut=content.cut, unsaved=True)
         else:
-            forms = DefinitionForms(source, symbol, match.first, match.last, state.words, in_frame=True)
+            forms = DefinitionForms(
+                source,
+                symbol,
+                match.first,
+                match.last,
+                state.words,
+                in_frame=True,
+                uncertain=match.probability < state.least_whole,
+            )
             identifier += f"#{match.symbol.name}" if match.symbol is not None else f":{match.first}"
         lines = None if is_unsaved else (match.first, match.last)
         yield Slice(
