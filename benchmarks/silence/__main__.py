@@ -18,6 +18,13 @@ from ..host_session import HostSession, over_socket
 from ..own_daemon import environment, open_project, running
 
 DATA = Path(__file__).parent / "data"
+
+ANY = "any"
+"""The folder of prompts that are about no project."""
+
+APART = "/judge"
+"""The end of the names of sets that are kept apart from every fit."""
+
 COMMITS = {
     "httpx": "ae1b9f66238f",
     "flask": "2ac89889f4cc",

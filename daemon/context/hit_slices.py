@@ -7,8 +7,8 @@ from math import ceil, log2, sqrt
 
 from msgspec.structs import replace
 
-from ..graph.records import CLASSES, Needed, Role
-from ..graph.service import needed_by
+from ..graph.records import CLASSES, UNCALLED, Needed, Role
+from ..graph.service import CodeGraph, is_uncalled, needed_by
 from ..languages.shared.language import language_of
 from ..languages.shared.records import Symbol
 from ..project.service import role_of
@@ -35,6 +35,12 @@ uses it. In benchmarks/needed they double the share of shown definitions that a 
 BEHIND_FIRST = 0.99
 """Maximum worth of a used definition, relative to the least worthy best definition of the first files."""
 
+REMARKED_MAX = 3
+"""Number of the first found definitions that are examined for callers outside of tests, a millisecond each.
+The remark takes ten tokens."""
+
+FUNCTIONS = frozenset({"function", "method"})
+
 OPENED_LINES = 30
 """Maximum lines of a called function that may be shown whole if there is room."""
 
@@ -52,7 +58,7 @@ def hit_slices(
     places = {path: place for place, path in enumerate(dict.fromkeys(match.path for _, match in definitions))}
     unsaved: set[str] = set()
     most = 0.0
-    for reasons, match in definitions:
+    for at, (reasons, match) in enumerate(definitions):
         content = state.files.note(match.path)
         symbol = as_shown(match, state.files.symbols(match.path))
         is_unsaved = state.files.unsaved(match.path)
@@ -80,14 +86,11 @@ def hit_slices(
             node = FocusNode(match.path, "", "document", reasons)
             forms = FileForms(node, source, state.words, names, cut=content.cut, unsaved=True)
         else:
+            remarks = ["uncertain"] if match.probability < state.least_whole else []
+            remarks += filter(None, [_remark(state, match)] if at < REMARKED_MAX else ())
+            remark = ", ".join(remarks)
             forms = DefinitionForms(
-                source,
-                symbol,
-                match.first,
-                match.last,
-                state.words,
-                in_frame=True,
-                uncertain=match.probability < state.least_whole,
+                source, symbol, match.first, match.last, state.words, in_frame=True, remark=remark
             )
             identifier += f"#{match.symbol.name}" if match.symbol is not None else f":{match.first}"
         lines = None if is_unsaved else (match.first, match.last)
@@ -117,6 +120,15 @@ def _tier(state: BuildState, match: FoundDefinition) -> int:
     if match.probability >= state.sure or (match.path, match.first) in state.firsts:
         return 0
     return ceil(log2(state.sure / match.probability))
+
+
+def _remark(state: BuildState, match: FoundDefinition) -> str:
+    """Return the remark about a function that only tests and examples call, "" for any other definition."""
+    symbol = match.symbol
+    if state.reader is None or symbol is None or symbol.kind not in FUNCTIONS or match.last < symbol.end_line:
+        return ""
+    graph = CodeGraph(state.snapshot.tree, state.reader)
+    return UNCALLED if is_uncalled(match.path, symbol, graph) else ""
 
 
 def needed_slices(
@@ -293,7 +305,7 @@ def found_definitions(state: BuildState, nodes: Sequence[FocusNode]) -> list[Rea
     state.passed += [pair for pair in ordered if pair[1].probability < least and _tier(state, pair[1])]
     state.passed += taken[DEFINITIONS_MAX:]
     taken = taken[:DEFINITIONS_MAX]
-    if not state.request.news:
+    if not state.request.news or state.gathered.quick:  # comparing reads all files
         return taken
     weighed = compared(state, [match for _, match in taken])
     taken = [(reasons, match) for (reasons, _), match in zip(taken, weighed, strict=True)]
@@ -317,13 +329,16 @@ def divide(
 
     Unasked only what is sure is shown whole, and small definitions that are probable. In a context that was
     asked for, improbable ones follow a probable best one as far as its budget reaches; without a probable one
-    all are likely places. A quick build has no time for bodies.
+    all are likely places. So are they for a prompt that perhaps needs no code, and in a quick build, which
+    has no time for bodies.
     """
+    need = state.gathered.need
+    named_only = state.gathered.quick or (need is not None and not need.is_sure)
     best = max((match.probability for _, match in found), default=0.0)
     state.least_whole = SURE_MIN if state.request.news else WHOLE_MIN if best < WHOLE_MIN else 0.0
     whole: list[ReasonedDefinition] = []
-    rest: list[ReasonedDefinition] = list(found) if state.gathered.quick else []
-    for pair in () if state.gathered.quick else found:
+    rest: list[ReasonedDefinition] = list(found) if named_only else []
+    for pair in () if named_only else found:
         probability = pair[1].probability
         fits = probability >= state.least_whole
         if not fits and state.request.news and probability >= WHOLE_MIN:

@@ -93,7 +93,10 @@ def conclude_hits(
         )
     )
     if ask.definitions:
-        gathered = with_need(gathered, vectors, hits, snapshot.lexical)
+        by_words = hits
+        if vectors or not embedded:  # the need must not depend on how much is embedded
+            by_words = tuple(conclude(gathered, (), snapshot.tree, reader, _most(ask), definitions=True))
+        gathered = with_need(gathered, by_words, snapshot.lexical)
     return gathered, hits
 
 

@@ -120,7 +120,7 @@ def test_contexts_are_asked_of_a_real_hook(
     places = ["--clones", str(tmp_path), "--state", str(tmp_path / "s"), "--data", str(data)]
     assert main(["contexts", *places, "--json", str(tmp_path / "found.json"), "--again", "warm"]) == 0
     asked, small_talk = json.loads((tmp_path / "found.json").read_text())
-    assert asked["forms"][0] == "whole"
+    assert asked["forms"][0] in {"whole", "line"}
     assert small_talk["tokens"] == 0
     assert "other bytes after a restart: 0 of 2" in capsys.readouterr().out
 
@@ -178,7 +178,7 @@ def test_two_arms_differ_in_foveal_alone_and_every_character_is_logged(
         grades[code_of(seats[arm], "shop-01")] = points
     (tmp_path / "graded.json").write_text(json.dumps(grades))
     capsys.readouterr()
-    assert main(["report", *places, str(tmp_path / "graded.json")]) == 0
+    assert main(["report", *places, "--grades", str(tmp_path / "graded.json")]) == 0
     cells = [cell.strip() for cell in capsys.readouterr().out.splitlines()[-1].split("|")]
     assert cells[1:5] == ["all", "2", "4", "3"]
     assert cells[8:11] == ["10 of 10", "6 of 10", "4.00 [4.00, 4.00]"]

@@ -83,7 +83,7 @@ def test_unasked_a_long_definition_is_shown_whole_only_if_it_is_sure(shelf: Desk
     assert 0 < len(bodies) < len(short)
     assert "m00" not in bodies
     assert shown(built)["place"][0] == "m00", "the most probable guess comes first"
-    assert built.reply["context"].count("⋮ line 1 (uncertain)\n") == len(bodies), (
+    assert built.reply["context"].count("⋮ line 1, uncertain\n") == len(bodies), (
         "a guess doesn't look certain"
     )
     whole = sum(piece["tokens"] for piece in slices(built).values() if piece["type"] == "document")
