@@ -86,9 +86,15 @@ def hit_slices(
             node = FocusNode(match.path, "", "document", reasons)
             forms = FileForms(node, source, state.words, names, cut=content.cut, unsaved=True)
         else:
-            remark = _remark(state, match) if at < REMARKED_MAX else ""
             forms = DefinitionForms(
-                source, symbol, match.first, match.last, state.words, in_frame=True, remark=remark
+                source,
+                symbol,
+                match.first,
+                match.last,
+                state.words,
+                in_frame=True,
+                remark=_remark(state, match) if at < REMARKED_MAX else "",
+                uncertain=match.probability < state.least_whole,
             )
             identifier += f"#{match.symbol.name}" if match.symbol is not None else f":{match.first}"
         lines = None if is_unsaved else (match.first, match.last)
