@@ -119,10 +119,10 @@ def test_what_is_found_in_an_unsaved_file_is_shown_from_its_buffer(shop: Shop) -
 
 RAMPS: Mapping[str, str | bytes] = {
     "src/runner.py": (
-        "from .output import emit\n\n\nclass Runner:\n    def ramp_up_workers(self, count):\n        for worker in range(count):\n"
-        "            self.await_ramp_up(worker)\n\n    def await_ramp_up(self, worker):\n        emit(worker)\n"
+        "from .output import LIMIT, emit\n\n\nclass Runner:\n    def ramp_up_workers(self, count):\n        for worker in range(count):\n"
+        "            self.await_ramp_up(worker, LIMIT)\n\n    def await_ramp_up(self, worker, limit):\n        emit(worker)\n"
     ),
-    "src/output.py": "def emit(text):\n    print(text)\n",
+    "src/output.py": "LIMIT = 3\n\n\ndef emit(text):\n    print(text)\n",
     "src/dispatch.py": (
         "def add_lost(node):\n    # a worker that is lost is replaced\n    return [*nodes, node]\n\n\n"
         "def hand_out(users):\n    return users\n"
