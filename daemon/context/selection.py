@@ -4,8 +4,10 @@ Guarantees:
 
 - The sum of all costs never exceeds the limits.
 - Slices that were asked for enter first, in their smallest form and in an order that doesn't depend on the
-  limits, up to the first that doesn't fit. So a larger limit never loses one. Then they grow.
-- Slices that were found (`competes`) enter by weight, with the room that the others leave.
+  limits, up to the first that doesn't fit. So a larger limit never loses one.
+- Then they grow and found slices (`competes`) enter, by steps in an order that doesn't depend on the limits
+  either, up to the first step that doesn't fit. So what is whole within a limit is whole within a larger one.
+- The room that is left then goes to the next slices, in part.
 - Required slices come before all others. No other slice is dropped while `LEAST_TOKENS` remain, since
   smallest forms take no more; slices with a larger smallest form come last.
 - No slice occurs twice: ids, paths with lines, and contents are unique.
@@ -14,7 +16,9 @@ Guarantees:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Literal
 
 from msgspec import Struct
@@ -34,6 +38,7 @@ SliceType = Literal[
     "expansion",
     "session_set",
     "document",
+    "place",
     "compressed_segment",
     "dependency",
     "hot",
@@ -70,6 +75,7 @@ class Slice(Struct, frozen=True):
     - `content`: a key of the shown text, or ""; only one of the slices with the same content enters, and one
       of those with the same path and lines.
     - `competes`: it was found rather than asked for; it enters in a form of any size if there is room.
+    - `tier`: found slices of a higher tier enter after all of the lower ones are whole.
     - `frame`: the texts before and after it; consecutive slices with the same frame share it.
     - `beside`: the id of the slice without which it doesn't enter.
     """
@@ -90,6 +96,7 @@ class Slice(Struct, frozen=True):
     content: str = ""
     content_characters: int = 0
     competes: bool = False
+    tier: int = 0
     frame: tuple[str, str] | None = None
     beside: str = ""
 
@@ -108,6 +115,7 @@ SHARES: Mapping[SliceType, float] = {
     "expansion": 0.80,
     "session_set": 0.50,
     "document": 0.40,
+    "place": 0.10,
     "compressed_segment": 0.25,
     "dependency": 0.25,
     "agent_history": 0.10,
@@ -118,10 +126,22 @@ SHARES: Mapping[SliceType, float] = {
 leaves room for the map. A second round without shares gives out the rest. The shares add up to more than 1,
 since few contexts have slices of every type."""
 
-ASKED_FOR: frozenset[SliceType] = frozenset(
-    {"project_meta", "rule", "constraint", "reference", "agent_history", "focus", "expansion", "session_set"}
+ANCHORS: frozenset[SliceType] = frozenset(
+    {"project_meta", "rule", "constraint", "reference", "agent_history"}
 )
-"""Types that grow before found slices enter."""
+"""Types that grow by steps of `STEP_CHARACTERS` beside the other slices, each type within its share."""
+
+OPENED: frozenset[SliceType] = frozenset({"focus", "expansion", "session_set"})
+"""Types of files that were asked for: they become whole one after the other, the smallest first."""
+
+STEP_CHARACTERS = 1_200
+"""Characters by which rules and references grow at once, 300 tokens."""
+
+PART_TOKENS_MIN = 60
+"""Minimum tokens left for showing a part of the next found slice; fewer hold little more than its head."""
+
+PARTS_MAX = 3
+"""Maximum number of found slices shown in part only because no more room is left."""
 
 LEAST_TOKENS = 100
 """Remaining tokens above which the next slice is shortened rather than dropped."""
@@ -199,18 +219,17 @@ def select(
     remaining.withhold(withheld)
     # If bytes are scarcer than tokens, shares of the tokens would give all bytes to the first slices.
     room = min(limits.tokens, limits.bytes // CHARACTERS_PER_TOKEN)
-
-    def grow(types: Collection[SliceType], shares: Mapping[SliceType, float]) -> None:
-        chosen = [item for item in unique if item.id in remaining.chosen and item.type in types]
-        for group in _groups(chosen):
+    found = [item for item in unique if item.competes] if is_whole else []
+    steps = _Steps([item for item in given if item.id in remaining.chosen], found, smallest, remaining, room)
+    is_complete = steps.take()
+    # What grows now would be smaller again in a larger context if more steps could follow.
+    last = [item for item in unique if item.id in remaining.chosen and (is_complete or not item.competes)]
+    anchors = [item for item in last if item.type in ANCHORS and (item.type != "rule" or not found)]
+    others = [item for item in last if item.type not in ANCHORS]
+    for items, shares in ((others, SHARES), (anchors, SHARES), ([*anchors, *others], {})):
+        for group in _groups(items):
             share = shares.get(group[0].type)
             _grow(group, remaining, limits.tokens if share is None else int(room * share))
-
-    grow(ASKED_FOR, SHARES)
-    if is_whole:
-        _compete([item for item in unique if item.competes], smallest, remaining)
-    grow(SHARES.keys(), SHARES)
-    grow(SHARES.keys(), {})
     admitted = [item for item in unique if item.id in remaining.chosen]
     inside, known = {id(item) for item in admitted}, {id(item) for item in unique}
     return Selection(
@@ -259,12 +278,34 @@ class _Remaining:
         return True
 
     def admit_part(self, piece: Slice) -> bool:
-        """Admit a slice in the longest form that fits; return whether one did."""
+        """Admit a slice in the longest form that fits and isn't whole; return whether one did."""
         around = self.price(piece, NOTHING)
-        part = piece.grow(
-            min(self._counter.characters(self.tokens - around.tokens), self.bytes - around.bytes)
-        )
-        return self.admit(piece, part, self._measure(piece, part))
+        room = min(self._counter.characters(self.tokens - around.tokens), self.bytes - around.bytes)
+        part = piece.grow(min(room, piece.full_characters - 1))
+        return part.compressed and self.admit(piece, part, self._measure(piece, part))
+
+    def longer(self, piece: Slice, sizes: Iterable[int]) -> tuple[Form, Cost] | None:
+        """Return the next longer form of an admitted slice with its cost, None if there is none."""
+        for size in sizes:
+            form = piece.grow(size)
+            if form.text != self.chosen[piece.id].text:
+                return form, self._measure(piece, form)
+        return None
+
+    def replace(self, piece: Slice, form: Form, cost: Cost) -> bool:
+        """Give an admitted slice another form if there is room; return whether there was."""
+        paid = self.costs[piece.id]
+        if cost.tokens - paid.tokens > self.tokens or cost.bytes - paid.bytes > self.bytes:
+            return False
+        self.tokens -= cost.tokens - paid.tokens
+        self.bytes -= cost.bytes - paid.bytes
+        self.spent += cost.tokens - paid.tokens
+        self.chosen[piece.id], self.costs[piece.id] = form, cost
+        return True
+
+    def may_hold(self, characters: int) -> bool:
+        """Whether a text of this length may fit; a much longer one isn't worth counting."""
+        return characters <= 4 * self._counter.characters(self.tokens + LEAST_TOKENS)
 
     def withhold(self, cost: Cost) -> None:
         """Reserve a part of the budget."""
@@ -276,8 +317,9 @@ class _Remaining:
         form = self.chosen[piece.id]
         return form.compressed or len(form.text) < piece.full_characters
 
-    def grow(self, piece: Slice, room: int) -> int:
-        """Give a slice a longer form for at most `room` more tokens; return the tokens used.
+    def grow(self, piece: Slice, room: int, *, whole: bool = True) -> int:
+        """Give a slice a longer form for at most `room` more tokens, the `whole` one only if that is allowed;
+        return the tokens used.
 
         Forms are requested by characters. If a form is too large, its cost tells how many characters fit.
         """
@@ -285,16 +327,15 @@ class _Remaining:
         room = min(room, self.tokens)
         most = Cost(paid.tokens + room, paid.bytes + self.bytes)
         limit = min(self._counter.characters(most.tokens), most.bytes)
+        if not whole:
+            limit = min(limit, piece.full_characters - 1)
         for _ in range(ATTEMPTS):
             new = piece.grow(limit)
             cost = self._measure(piece, new)
             if cost.tokens <= most.tokens and cost.bytes <= most.bytes:
                 if cost.tokens <= paid.tokens and not (old.compressed and not new.compressed):
                     return 0
-                self.tokens -= cost.tokens - paid.tokens
-                self.bytes -= cost.bytes - paid.bytes
-                self.spent += cost.tokens - paid.tokens
-                self.chosen[piece.id], self.costs[piece.id] = new, cost
+                self.replace(piece, new, cost)
                 return cost.tokens - paid.tokens
             if new.text == old.text or limit <= 0:
                 return 0
@@ -316,19 +357,151 @@ def _rank(piece: Slice, cost: Cost) -> tuple[object, ...]:
         piece.full_characters,
         piece.smallest.text,
     )
-    return (piece.competes, not piece.required, bulky and not piece.competes, -piece.weight, *place)
+    tier = piece.tier if piece.competes else bulky
+    return (piece.competes, not piece.required, tier, -piece.weight, *place)
 
 
-def _compete(ranked: Sequence[Slice], smallest: Mapping[int, Cost], remaining: _Remaining) -> None:
-    """Admit found slices by rank; one that doesn't fit is skipped with the slices that depend on it.
+class _Steps:
+    """The steps by which a context grows, in an order that doesn't depend on its limits.
 
-    The first one enters in part if it doesn't fit, since it is the most probably needed.
+    A step admits a found slice, makes one whole, or gives one that was asked for its next longer form. Types
+    with a share take a step when it keeps them within that share of all that is shown with the step that
+    would follow it.
     """
-    for item in ranked:
-        if not item.beside or item.beside in remaining.chosen:
-            remaining.admit(item, item.smallest, smallest[id(item)])
-    if ranked and ranked[0].id not in remaining.chosen:
-        remaining.admit_part(ranked[0])
+
+    def __init__(
+        self,
+        asked: Sequence[Slice],
+        found: Sequence[Slice],
+        smallest: Mapping[int, Cost],
+        remaining: _Remaining,
+        room: int,
+    ) -> None:
+        self._remaining = remaining
+        self._room = room
+        self._smallest = smallest
+        self._found = deque(_in_order(found, remaining.chosen))
+        self._queues = {
+            group[0].type: deque(
+                sorted(group, key=lambda item: item.full_characters) if group[0].type in OPENED else group
+            )
+            for group in _groups(item for item in asked if item.type in ANCHORS | OPENED)
+        }
+        self._opened = [list(group) for name, group in self._queues.items() if name in OPENED]
+        self._spent = {
+            name: sum(remaining.costs[item.id].tokens for item in group)
+            for name, group in self._queues.items()
+        }
+        self._heads: dict[SliceType, tuple[Form, Cost]] = {}
+
+    def take(self) -> bool:
+        """Take all steps that fit; return whether no step is left. The room left goes to slices in part."""
+        while (kind := self._next_type()) is not None or self._found:
+            fits = self._advance(kind) if kind is not None else self._admit()
+            if not fits:
+                self._fill()
+                return False
+        return True
+
+    def _next_type(self) -> SliceType | None:
+        """Return the type whose slice takes the next step; None if a found slice does, or none is left."""
+        remaining = self._remaining
+        steps = {kind: step for kind in self._queues if (step := self._step(kind)) is not None}
+        found = self._price_of_found()
+        opened = next((cost for kind, cost in steps.items() if kind in OPENED), found)
+        for kind, cost in steps.items():
+            shown = remaining.spent + cost + (opened if kind in ANCHORS else found)
+            if self._spent[kind] + cost <= SHARES[kind] * shown:
+                return kind
+        return None
+
+    def _step(self, kind: SliceType) -> int | None:
+        """Return the tokens of the next step of a type; None if all of its slices are whole."""
+        queue, remaining = self._queues[kind], self._remaining
+        while queue and kind not in self._heads:
+            piece, full = queue[0], queue[0].full_characters
+            step: tuple[Form, Cost] | None = None
+            if kind in OPENED and not remaining.may_hold(full):
+                # Its size tells enough: it will be shown in part.
+                step = remaining.chosen[piece.id], Cost(full // CHARACTERS_PER_TOKEN, full)
+            elif remaining.can_grow(piece):
+                at = len(remaining.chosen[piece.id].text) + STEP_CHARACTERS
+                sizes = () if kind in OPENED else range(at, full, STEP_CHARACTERS)
+                step = remaining.longer(piece, (*sizes, full))
+            if step is None:
+                queue.popleft()
+            else:
+                self._heads[kind] = step
+        if kind not in self._heads:
+            return None
+        return max(self._heads[kind][1].tokens - remaining.costs[queue[0].id].tokens, 0)
+
+    def _advance(self, kind: SliceType) -> bool:
+        """Take the next step of a type if it fits."""
+        tokens = self._step(kind) or 0
+        if SHARES[kind] < 1 and self._spent[kind] + tokens > SHARES[kind] * self._room:
+            return False
+        form, cost = self._heads[kind]
+        if not self._remaining.replace(self._queues[kind][0], form, cost):
+            return False
+        self._spent[kind] += tokens
+        del self._heads[kind]
+        return True
+
+    def _price_of_found(self) -> int:
+        """Return the tokens of the next step of the found slices, 0 if there is none."""
+        if not self._found:
+            return 0
+        piece, remaining = self._found[0], self._remaining
+        if piece.id not in remaining.chosen:
+            return remaining.price(piece, self._smallest[id(piece)]).tokens
+        return max(piece.full_characters // CHARACTERS_PER_TOKEN - remaining.costs[piece.id].tokens, 0)
+
+    def _admit(self) -> bool:
+        """Take the next step of the found slices if it fits."""
+        piece, remaining = self._found[0], self._remaining
+        if piece.id not in remaining.chosen:
+            fits = remaining.admit(piece, piece.smallest, self._smallest[id(piece)])
+        elif not remaining.can_grow(piece):
+            fits = True
+        elif remaining.may_hold(piece.full_characters):
+            longer = remaining.longer(piece, (piece.full_characters,))
+            fits = longer is None or remaining.replace(piece, *longer)
+        else:
+            fits = False
+        if fits:
+            self._found.popleft()
+        return fits
+
+    def _fill(self) -> None:
+        """Give the room that is left to the next slices. None becomes whole: a larger context may need the
+        room for the step that didn't fit here."""
+        for group in self._opened:
+            _grow(group, self._remaining, int(self._room * SHARES[group[0].type]), whole=False)
+        for piece in list(self._found)[:PARTS_MAX]:
+            if self._remaining.tokens < PART_TOKENS_MIN:
+                break
+            if piece.id in self._remaining.chosen:
+                self._remaining.grow(piece, self._remaining.tokens, whole=False)
+            else:
+                self._remaining.admit_part(piece)
+
+
+def _in_order(found: Iterable[Slice], chosen: Collection[str]) -> Iterator[Slice]:
+    """Yield found slices by rank, each after the one without which it doesn't enter; those of a tier again
+    behind it, to become whole."""
+    placed = set(chosen)
+    for _, group in groupby(found, key=lambda item: item.tier):
+        waiting: dict[str, list[Slice]] = {}
+        entering: list[Slice] = []
+        for item in group:
+            if item.beside and item.beside not in placed:
+                waiting.setdefault(item.beside, []).append(item)
+            else:
+                entering += (item, *waiting.pop(item.id, ()))
+                placed.add(item.id)
+        yield from entering
+        yield from entering
 
 
 def _unique(ranked: Iterable[Slice]) -> list[Slice]:
@@ -355,7 +528,7 @@ def _groups(admitted: Iterable[Slice]) -> list[list[Slice]]:
     return list(groups.values())
 
 
-def _grow(group: Sequence[Slice], remaining: _Remaining, allowance: int) -> None:
+def _grow(group: Sequence[Slice], remaining: _Remaining, allowance: int, *, whole: bool = True) -> None:
     """Let the slices of a group grow within a common allowance of tokens.
 
     Smaller slices come first, and each may use a part of the rest by its weight. So several files share the
@@ -370,7 +543,7 @@ def _grow(group: Sequence[Slice], remaining: _Remaining, allowance: int) -> None
         weights = max(weights - _share(item), WEIGHT_MIN)
         # The whole text may be no longer than the smallest form, which has a note.
         if room > 0 or item.full_characters <= len(remaining.chosen[item.id].text):
-            spent += remaining.grow(item, room)
+            spent += remaining.grow(item, room, whole=whole)
 
 
 def _share(piece: Slice) -> float:

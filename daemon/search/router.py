@@ -37,6 +37,7 @@ from .candidates import (
 from .definitions import FILES_MAX, FUNCTIONS, find_definitions, with_edited
 from .exact_text import TextPlace, defines_alone, find_text, has_name, unknown_names, weight_of
 from .filters import Filter
+from .glossary import in_english
 from .named_lines import (
     named_lines,
     suspected_files,
@@ -44,7 +45,7 @@ from .named_lines import (
     with_suspected,
     without_named_lines,
 )
-from .need import need_of
+from .need import Evidence, need_of
 from .places import narrow
 from .query import FoundDefinition, Hit, Relation, Route
 from .question import Question, take_apart
@@ -116,7 +117,8 @@ def gather(
 
     Raises `ValueError` for a glob that can't be used.
     """
-    question = take_apart(text)
+    english = in_english(text)
+    question = take_apart(f"{text} {english}" if english else text)
     if relation:
         decided = with_relation(relation, question)
     else:
@@ -206,23 +208,28 @@ def conclude(
 
 
 def with_need(
-    gathered: GatheredCandidates,
-    vector_hits: Sequence[tuple[bytes, float]],
-    hits: Sequence[Hit],
-    handle: LexicalHandle,
+    gathered: GatheredCandidates, found: Sequence[Hit], handle: LexicalHandle
 ) -> GatheredCandidates:
-    """Add the probability that the question needs code, computed from its words and the found definitions.
+    """Add the probability that the question needs code, computed from its words and what they found.
 
-    If the lexical index can't be read, `need` stays None."""
-    named = max((score for _, score in gathered.candidates.tree), default=0.0)
-    probabilities = [definition.probability for hit in hits for definition in hit.definitions]
-    nearest = max((score for _, score in vector_hits), default=None)
+    `found` are the hits of a search without vectors. If the lexical index can't be read, `need` stays None.
+    """
     try:
-        return replace(
-            gathered, need=need_of(gathered.question, handle.current(), named, probabilities, nearest)
-        )
+        need = need_of(gathered.question, handle.current(), evidence_in(gathered, found))
+        return replace(gathered, need=need)
     except (LexicalDamaged, OSError):
         return gathered
+
+
+def evidence_in(gathered: GatheredCandidates, found: Sequence[Hit]) -> Evidence:
+    """Return what the words of a question found; a text found word for word doesn't count as a name."""
+    candidates = gathered.candidates
+    named = (score for number, score in candidates.tree if number not in candidates.lines)
+    return Evidence(
+        max(named, default=0.0),
+        max(candidates.exact.values(), default=0.0),
+        [definition.probability for hit in found for definition in hit.definitions],
+    )
 
 
 def _with_text(one: FoundDefinition, candidates: Candidates, *, used: bool) -> FoundDefinition:

@@ -5,8 +5,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from pathlib import Path
 
+import foveal
 import pytest
+from foveal.daemon.context.requests import ContextRequest
+from foveal.daemon.context.scoping import ScopeSelector
 from foveal.daemon.context.selection import (
     LAYERS,
     LEAST_TOKENS,
@@ -22,6 +26,7 @@ from foveal.daemon.context.tokens import ESTIMATE, TokenCounter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.engine_cases import running_engine
 from tests.properties import examples
 
 TYPES: list[SliceType] = list(SHARES)
@@ -233,3 +238,42 @@ def test_slices_are_asked_to_grow_a_few_times_only() -> None:
     selection = select(many, Limits(6_000, 100_000), ESTIMATE)
     assert len(selection.chosen) == 500
     assert calls <= 2 * 500
+
+
+FOLDERS = ("daemon/context", "daemon/search", "daemon/sessions", "ipc")
+"""Folders of this package that are a real project of 100 files."""
+
+PROMPTS = (
+    "how is a context cut down to its budget, and what is dropped first?",
+    "Scopes are evicted although they are still in use. The least recently used one should go.",
+    "add a limit on the number of hits for each folder to the search",
+    "where are stack traces of a prompt read?",
+    "render_markdown puts an empty line too many between two sections",
+    "which settings does a session have, and who may change them?",
+)
+
+BUDGETS = (*range(500, 3_000, 250), *range(3_000, 8_001, 500))
+
+
+async def test_a_larger_budget_shows_whole_what_a_smaller_one_does(tmp_path: Path) -> None:
+    """Contexts of a real project, with rules, found definitions and those that they use."""
+    package = Path(foveal.__file__).parent
+    files: dict[str, str | bytes] = {
+        path.relative_to(package).as_posix(): path.read_bytes()
+        for folder in FOLDERS
+        for path in (package / folder).glob("*.py")
+    }
+    rules = "".join(f"## Part {part}\n\n{'Say it in plain words. ' * 20}\n\n" for part in range(9))
+    async with running_engine(tmp_path, {**files, "AGENTS.md": rules}) as (engine, project):
+        scope = await engine.scoping.scope_for(project, ScopeSelector())
+        for prompt in PROMPTS:
+            whole: dict[str, int] = {}
+            for budget in BUDGETS:
+                request = ContextRequest(prompt=prompt, max_tokens=budget, reserve_tokens=0)
+                reply = await engine.contexts.get(project, scope, request, "shown", 60_000)
+                sizes = {one["id"]: one["span"][1] - one["span"][0] for one in reply["slices"]}
+                lost = {name: size for name, size in whole.items() if sizes.get(name, 0) < size}
+                assert not lost, f"{prompt} at {budget}"
+                shown = {one["id"] for one in reply["slices"] if not one["compressed"]}
+                whole |= {name: sizes[name] for name in shown if name != "skeleton"}
+            assert len(whole) > 5

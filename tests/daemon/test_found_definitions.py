@@ -182,3 +182,16 @@ def test_files_just_edited_come_first_for_a_prompt_that_they_fit(
     assert after["src/discounts.py"] == before["src/discounts.py"]
     assert "src/clock.py" not in after, "the prompt concerns something else"
     assert {"tests/test_prices.py", "src/clock.py"} <= set(scores(FAILURE)), "an edit may have broken a test"
+
+
+def test_function_that_only_tests_call_says_so(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
+    files: Mapping[str, str | bytes] = {
+        "shop/prices.py": "def round_price(price):\n    return round(price, 2)\n",
+        "shop/carts.py": "def cart_weight(cart):\n    return cart.weight\n\n\ncart_weight(None)\n",
+        "tests/test_prices.py": "from shop.prices import round_price\n\nround_price(1)\n",
+    }
+    root = write_files(tmp_path / "p", files)
+    shared_daemon.open_ready(root)
+    shown = Shop(shared_daemon, root).ask("round_price and cart_weight", 2_000)["context"]
+    assert "⋮ line 1, has no callers outside tests and examples\ndef round_price(price):" in shown
+    assert "⋮ line 1\ndef cart_weight(cart):" in shown
