@@ -19,7 +19,7 @@ from ..project.service import Tree, best_suffix, role_of
 from .candidates import Candidates, GatheredCandidates, definitions_of, framed_files
 from .definitions import FUNCTIONS, WHOLE_LINES
 from .patterns import compiled
-from .query import FoundDefinition
+from .query import FAILED_TEST, IN_TRACE, FoundDefinition
 from .question import Question
 from .stack_trace import Frame
 
@@ -68,7 +68,7 @@ def named_lines(question: Question, tree: Tree, reader: Reader) -> list[FoundDef
         place = _at(of.frame, reader.symbols(of.path), is_sure=of.is_sure)
         if place is not None and (of.path, place.first) not in found:
             probability = of.certainty * place.certainty * FRAME_PROBABILITY * DECAY ** len(found)
-            reason = "in the stack trace" if of.frame.path in framed else "named in the prompt"
+            reason = IN_TRACE if of.frame.path in framed else "named in the prompt"
             found[of.path, place.first] = _found(
                 of.path, place.symbol, place.first, place.last, probability, reason
             )
@@ -76,7 +76,7 @@ def named_lines(question: Question, tree: Tree, reader: Reader) -> list[FoundDef
             break
     for number, (path, symbol, alike) in enumerate(islice(_tests(question, reader), PLACES_MAX)):
         probability = TEST_PROBABILITY * DECAY**number / alike
-        test = _found(path, symbol, symbol.start_line, symbol.end_line, probability, "failed test")
+        test = _found(path, symbol, symbol.start_line, symbol.end_line, probability, FAILED_TEST)
         found.setdefault((path, symbol.start_line), test)
     return list(found.values())
 
