@@ -145,7 +145,10 @@ def needed_slices(
     most = worth(definitions[0][1])
     lead = min(worth(match) for _, match in _first_of_files(definitions))
     places = {path: place for place, path in enumerate(dict.fromkeys(match.path for _, match in definitions))}
+    innermost = max((match.probability for match in sure if match.is_pasted), default=0.0)
     for match in sure[:NEEDED_OF_MAX]:
+        if match.is_pasted and match.probability < innermost:
+            continue  # of what an outer frame uses, the frame inside is what matters
         if state.request.news and match.probability < SURE_MIN:
             continue
         if match.symbol is None or role_of(match.path, language_of(match.path)) == "test":

@@ -85,6 +85,15 @@ def test_what_a_definition_names_and_calls_is_shown_beside_it(shop: Shop) -> Non
     assert "TRIES = 3\n⋮ line 4\ndef wait_for(number):\n    sleep(number)\n" in reply["context"]
 
 
+def test_of_a_trace_only_what_the_innermost_frame_uses_is_shown(shop: Shop) -> None:
+    frames = ['  File "src/app.py", line 14, in connect_peer', '  File "src/keys.py", line 2, in keys']
+    for ordered, shown in ((frames, False), (frames[::-1], True)):
+        prompt = "\n".join(["Traceback (most recent call last):", *ordered, "KeyError: no"])
+        names = {one["id"] for one in shop.ask(prompt, 2_000)["slices"]}
+        assert {"document:src/app.py#App.connect_peer", "document:src/keys.py#keys"} <= names
+        assert ("needed:src/limits.py#wait_for" in names) == shown
+
+
 def test_a_called_name_is_found_by_its_call(shop: Shop) -> None:
     reply = shop.ask("wait_for(3) should return 6, but sleeps", 1_000)
     assert reply["slices"][1]["id"] == "document:src/limits.py#wait_for"
