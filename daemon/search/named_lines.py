@@ -57,6 +57,8 @@ def named_lines(question: Question, tree: Tree, reader: Reader) -> list[FoundDef
     """Return the definitions that hold the frames of a question's stack traces, the innermost first, then
     those at the lines that it gives with a path, and the failed tests, with their probabilities."""
     found: dict[tuple[str, int], FoundDefinition] = {}
+    tests = list(islice(_tests(question, reader), PLACES_MAX))
+    failed = {(path, symbol.start_line) for path, symbol, _ in tests}
     frames = question.frames
     framed = {frame.path for frame in frames}
     written = [
@@ -67,14 +69,18 @@ def named_lines(question: Question, tree: Tree, reader: Reader) -> list[FoundDef
     for of in framed_files((*frames, *written), tree):
         place = _at(of.frame, reader.symbols(of.path), is_sure=of.is_sure)
         if place is not None and (of.path, place.first) not in found:
-            probability = of.certainty * place.certainty * FRAME_PROBABILITY * DECAY ** len(found)
+            certainty = of.certainty * place.certainty
+            beside = (of.path, place.first) not in failed and any(path == of.path for path, _ in failed)
+            if beside and not of.frame.function:
+                certainty *= UNKNOWN_FUNCTION  # the line of a failed test, as another version has it
+            probability = certainty * FRAME_PROBABILITY * DECAY ** len(found)
             reason = IN_TRACE if of.frame.path in framed else "named in the prompt"
             found[of.path, place.first] = _found(
                 of.path, place.symbol, place.first, place.last, probability, reason
             )
         if len(found) >= PLACES_MAX:
             break
-    for number, (path, symbol, alike) in enumerate(islice(_tests(question, reader), PLACES_MAX)):
+    for number, (path, symbol, alike) in enumerate(tests):
         probability = TEST_PROBABILITY * DECAY**number / alike
         test = _found(path, symbol, symbol.start_line, symbol.end_line, probability, FAILED_TEST)
         found.setdefault((path, symbol.start_line), test)

@@ -163,7 +163,8 @@ CARTS: Mapping[str, str | bytes] = {
     "src/discounts.py": "def discount_of(cart):\n    return cart.rate\n",
     "src/vouchers.py": "def discount_for(cart):\n    return cart.voucher\n",
     "src/clock.py": "def tick(seconds):\n    return seconds + 1\n",
-    "tests/test_prices.py": "def test_price():\n    assert price(3) == 3\n",
+    "src/prices.py": "def price(count):\n    return count\n",
+    "tests/test_prices.py": "from src.prices import price\n\n\ndef test_price():\n    assert price(3) == 3\n",
     **{f"src/other_{n}.py": f"def step_{n}(value):\n    return value + {n}\n" for n in range(12)},
 }
 FAILURE = "FAILED tests/test_prices.py::test_price - assert 4 == 3"
@@ -184,6 +185,7 @@ def test_files_just_edited_come_first_for_a_prompt_that_they_fit(
     prompt = "the discount of a cart is wrong"
     before, failed = scores(prompt), scores(FAILURE)
     assert "src/clock.py" not in {*before, *failed}
+    assert "needed:src/prices.py#price" in {one["id"] for one in carts.ask(FAILURE, 2_000)["slices"]}
     carts.change("src/vouchers.py")
     carts.change("src/clock.py")
     after = scores(prompt)
