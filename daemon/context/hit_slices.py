@@ -145,7 +145,7 @@ def needed_slices(
             if symbol.end_line - symbol.start_line < OPENED_LINES or (needed.path, needed.first) in late:
                 body = DefinitionForms(source, symbol, first, symbol.end_line, in_frame=True)
             probability = match.probability * NEEDED_SHARES[needed.role]
-            value = probability / sqrt(needed.last - needed.first + LINES_FREE)
+            value = probability / (needed.last - needed.first + LINES_FREE)
             yield Slice(
                 id=f"needed:{needed.path}#{symbol.name}",
                 type="dependency",
@@ -252,10 +252,10 @@ def found_definitions(state: BuildState, nodes: Sequence[FocusNode]) -> list[Rea
 
 
 def worth(definition: FoundDefinition) -> float:
-    """Return the probability of a definition divided by the square root of its length.
+    """Return the probability of a definition divided by its length.
 
-    In benchmarks/needed that shows .02 more of the edited lines than the probability alone."""
-    return definition.probability / sqrt(definition.last - definition.first + LINES_FREE)
+    Dividing by the square root of the length shows up to .01 fewer of the edited lines in benchmarks."""
+    return definition.probability / (definition.last - definition.first + LINES_FREE)
 
 
 def found_in(hits: Iterable[Hit], rule_files: RuleFiles) -> Iterator[ReasonedDefinition]:

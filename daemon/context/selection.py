@@ -363,8 +363,8 @@ class _Steps:
     """The steps by which a context grows, in an order that doesn't depend on its limits.
 
     A step admits a found slice, makes one whole, or gives one that was asked for its next longer form. Types
-    with a share take a step when it keeps them within that share of all that is shown with the step that would
-    follow it.
+    with a share take a step when it keeps them within that share of all that is shown with the step that
+    would follow it.
     """
 
     def __init__(

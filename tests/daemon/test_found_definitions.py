@@ -90,11 +90,6 @@ def test_a_called_name_is_found_by_its_call(shop: Shop) -> None:
     assert reply["slices"][1]["id"] == "document:src/limits.py#wait_for"
 
 
-def test_a_small_context_has_room_for_definitions_only(shop: Shop) -> None:
-    reply = shop.ask("how does an app connect to its peer?", 500)
-    assert not [one for one in reply["slices"] if one["id"].startswith("needed:")]
-
-
 def test_what_is_barely_probable_is_left_out_of_a_small_context_first(shop: Shop) -> None:
     prompt = "how are keys of the config read?"
     small, large = (
