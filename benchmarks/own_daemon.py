@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,9 +46,9 @@ def environment(folder: Path, settings: str = "") -> dict[str, str]:
 
 
 @contextmanager
-def running(environ: Mapping[str, str]) -> Iterator[Client]:
-    """Run the daemon of an environment, and wait for its end."""
-    with ensure_daemon(None, environ, WAIT_S) as client:
+def running(environ: Mapping[str, str], command: Sequence[str] | None = None) -> Iterator[Client]:
+    """Run the daemon of an environment, and wait for its end. `command` starts another installation's."""
+    with ensure_daemon(None, environ, WAIT_S, command) as client:
         process = psutil.Process(client.call("Ping")["pid"])
         try:
             yield client
@@ -88,6 +88,17 @@ def open_project(client: Client, root: Path, *, embedded: bool = False) -> Openi
         one["files"],
         one["embedded"] + one["pending"],
     )
+
+
+def warm_up(client: Client, root: Path) -> None:
+    """Ask something, and wait until the embedding model is loaded, if embedding is on."""
+    client.call("Query", {"cwd": str(root), "query": "what is this about?"}, WAIT_S)
+
+    def is_loaded() -> bool:
+        embedder = client.call("Status", {}, WAIT_S)["embedder"]
+        return embedder is None or bool(embedder["loaded"])
+
+    wait_until(is_loaded, "the embedding model")
 
 
 def is_embedded(one: Mapping[str, Any]) -> bool:

@@ -22,6 +22,7 @@ SECTIONS = {
         "last": "last",
         "usage": "usage",
         "node": "node",
+        "changes": "changes",
         "contexts": "contexts",
         "why": "contexts",
     },

@@ -42,8 +42,8 @@ INDEX_WAIT_S = 60.0
 comes from what is known."""
 
 
-AGENT_PLACES = 4
-"""Maximum places for an agent if none is clearly the best."""
+AGENT_PLACES = 8
+"""Maximum places for an agent if none is clearly the best, a line each."""
 
 
 @command(
@@ -51,7 +51,7 @@ AGENT_PLACES = 4
     argument("query", "[QUESTION]", required=False),
     CWD,
     number(
-        "--limit", 1, 1000, "Maximum number of files [default: 10]; in a pipe, at most 4 or the best alone."
+        "--limit", 1, 1000, "Maximum number of files [default: 10]; in a pipe, at most 8 or the best alone."
     ),
     choice("--route", ROUTES, "How to search, instead of what the question suggests."),
     option(
@@ -81,7 +81,8 @@ def query_command(run: Run) -> None:
     were looked for goes to the standard error. Exits with 1 if nothing was found.
 
     Not on a terminal, as for an agent, one place that is clearly the best comes whole, with the values of
-    constants that it names and the heads of what it calls; else up to four places. A --limit gives the list.
+    constants that it names and the heads of what it calls; else up to eight places, a line each. Callers and
+    other answers of the structure come completely, a line each. A --limit gives the list.
 
     For example:
 
@@ -166,27 +167,28 @@ def describe_results(reply: Reply, folder: str) -> Iterator[str]:
 
 
 def describe_for_agent(reply: Reply, folder: str) -> Iterator[str]:
-    """Yield the lines about the results of a reply for an agent: one place whole with what it needs, or the
-    lines that match of a few, without ranks and scores."""
+    """Yield the lines about the results of a reply for an agent: one place whole with what it needs, or a
+    line for each of a few with its matching line, without ranks and scores."""
     results = reply["results"]
     if are_references(reply) and not results[0].get("definition"):
         yield from describe_references(reply, folder)
         return
-    for position, result in enumerate(results):
-        if position:
-            yield ""
+    for result in results:
         place = seen_from(folder, reply["project"], result["path"])
         name = (
             f" {_name(result['symbol'], result['kind'])} ({result['kind']})" if result.get("symbol") else ""
         )
-        yield clean(f"{place}:{lines_of(result['start_line'], result['end_line'])}{name}")
-        if "definition" in result:
-            yield from _numbered(result["definition"], result["start_line"])
-            if result["truncated"]:
-                yield f"{INDENT}… up to line {result['end_line']}"
-            yield from _needs(result, reply["project"], folder)
-        else:
-            yield from _snippet(result)
+        head = f"{place}:{lines_of(result['start_line'], result['end_line'])}{name}"
+        if "definition" not in result:
+            yield clean(f"{head} - {result['line']}: {_code(result, coloured=False)}")
+            continue
+        yield clean(head)
+        yield from numbered(result["definition"], result["start_line"])
+        if result["truncated"]:
+            yield f"{INDENT}… up to line {result['end_line']}"
+        if result.get("remark"):
+            yield clean(f"It {result['remark']}.")
+        yield from _needs(result, reply["project"], folder)
 
 
 def _needs(result: Reply, project: str, folder: str) -> Iterator[str]:
@@ -204,7 +206,8 @@ def _needs(result: Reply, project: str, folder: str) -> Iterator[str]:
         yield from (f"{INDENT}{clean(line)}" for line in others)
 
 
-def _numbered(text: str, first: int) -> Iterator[str]:
+def numbered(text: str, first: int) -> Iterator[str]:
+    """Yield the lines of a text, each behind its number."""
     for at, line in enumerate(text.replace("\r\n", "\n").split("\n"), first):
         yield f"{at} {line}".rstrip()
 

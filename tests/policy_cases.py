@@ -85,7 +85,8 @@ class LinkerView:
         root = write_files(folder / "ledger", FILES)
         command = {"command": sys.executable, "args": [str(root / "server.py"), "pages"]}
         write_files(root, {".mcp.json": json.dumps({"mcpServers": {"raw": command}})})
-        for arguments in (("init", "-q"), ("add", "-Af", "."), ("commit", "-qm", "Begin")):
+        empty = ("commit", "-q", "--allow-empty", "-m", "Nothing")
+        for arguments in (("init", "-q"), empty, ("add", "-Af", "."), ("commit", "-qm", "Begin")):
             git(root, *arguments)
         self.root, self.own = str(root), {"cwd": str(root)}
         daemon.open_ready(root)
@@ -328,6 +329,7 @@ REQUESTS: Mapping[str, Make] = {
     ],
     "FindSymbols": _each("query", "t", "thing", "run"),
     "FindFiles": _each("query", "e", ".py", "secret/q"),
+    "GetChanges": _each("range", "", "HEAD..HEAD~1"),
     "GetNode": _each("node_id", "src/app.py", "src/app.py#run", "src/app.py#helper", "secret/__init__.py"),
     "ExpandFocus": lambda world: [
         {"scope_id": world.new_scope(), "paths": ["secret/AGENTS.md", "README.md"]}

@@ -72,6 +72,7 @@ PRINTS = {
     'foveal query "which tests': "tests/test_auth.py",
     "foveal query Session": "src/auth.py",
     "foveal node": "def login",
+    "foveal changes": "HEAD -> work tree",
     "foveal items put": "sql",
     "foveal items list": "sql",
     "foveal items search": "sql",

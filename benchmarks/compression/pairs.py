@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..retrieval.corpora import SPLITS, Corpus, CorpusError, provide
+from ..retrieval.corpora import Corpus, CorpusError, provide
+from ..retrieval.repositories import SPLITS
 
 FILES = ("pairs.jsonl", "pairs_blind.jsonl")
 

@@ -12,11 +12,10 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-import platformdirs
-
+from .. import options
 from ..needed.product import Product, running
 from ..needed.projects import CodeBase, provide
-from ..retrieval.repositories import SPLITS, read_repositories
+from ..retrieval.repositories import read_repositories
 from .sampling import Question, questions
 
 LIST = Path(__file__).parent / "data" / "repositories.toml"
@@ -29,20 +28,16 @@ TARGET = 0.95
 
 def main(arguments: list[str] | None = None) -> int:
     """Run and print."""
-    options = _parser().parse_args(arguments)
-    chosen = [
-        one
-        for one in read_repositories(LIST)
-        if one.split in options.split and (not options.only or one.name in options.only)
-    ]
-    state = options.state.absolute()
+    given = _parser().parse_args(arguments)
+    chosen = options.chosen(read_repositories(LIST), given)
+    state = given.state.absolute()
     asked: Counter[tuple[str, str]] = Counter()
     first: Counter[tuple[str, str]] = Counter()
-    with running(state / "daemon", embed=options.embed) as product:
+    with running(state / "daemon", embed=given.embed) as product:
         for repository in chosen:
-            code = provide(repository, options.clones, state / "projects")
+            code = provide(repository, given.clones, state / "projects")
             product.open(code.root)
-            for question in questions(code, LITERALS, NAMES, options.seed):
+            for question in questions(code, LITERALS, NAMES, given.seed):
                 right = _is_first(product, code, question)
                 for key in ((repository.split, question.kind), (repository.split, "all")):
                     asked[key] += 1
@@ -66,17 +61,10 @@ def _is_first(product: Product, code: CodeBase, question: Question) -> bool:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.literals",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    state = Path(platformdirs.user_cache_dir("foveal-benchmarks")) / "literals"
+    parser = options.parser("literals", __doc__)
+    options.add_clones(parser)
+    options.add_split(parser)
     add = parser.add_argument
-    add("--clones", type=Path, required=True, help="folder of the repositories' full clones")
-    add("--state", type=Path, default=state, help="folder that keeps what was made (default: %(default)s)")
-    add("--split", nargs="+", choices=SPLITS, default=list(SPLITS), help="which half is asked")
-    add("--only", nargs="+", metavar="NAME", default=[], help="only these projects")
     add("--seed", type=int, default=1, help="which questions are drawn (default: %(default)s)")
     add("--embed", action="store_true", help="also search by meaning")
     return parser

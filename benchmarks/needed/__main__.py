@@ -10,21 +10,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 
-import platformdirs
-
-from ..retrieval.repositories import SPLITS, Repository, clone_of, read_repositories
+from .. import machine, options
+from ..retrieval.repositories import Repository, clone_of, read_repositories
 from .measuring import BUDGETS, Options, measure
 from .projects import provide
 from .report import is_ahead, markdown, to_map
-from .tasks import Task, mine, read_tasks, write_tasks
+from .tasks import Task, mine, read_tasks, told, write_tasks
 
 LIST = Path(__file__).parent / "data" / "repositories.toml"
+REPORTS = LIST.with_name("reports.toml")
 
 MOST = 26
 """Tasks a repository: the first ones after the pinned tree."""
@@ -32,28 +29,26 @@ MOST = 26
 
 def main(arguments: list[str] | None = None) -> int:
     """Run and print."""
-    options = _parser().parse_args(arguments)
-    repositories = [
-        one
-        for one in read_repositories(LIST)
-        if one.split in options.split and (not options.only or one.name in options.only)
-    ]
-    state = options.state.absolute()
-    tasks = [task for one in repositories for task in _tasks(one, options.clones, state)[: options.most]]
+    given = _parser().parse_args(arguments)
+    repositories = options.chosen(read_repositories(LIST), given)
+    state = given.state.absolute()
+    tasks = [task for one in repositories for task in _tasks(one, given.clones, state)[: given.most]]
+    if given.reports:
+        tasks = told(REPORTS, tasks)
+        repositories = [one for one in repositories if any(task.project == one.name for task in tasks)]
     if not tasks:
         print("no task is chosen", file=sys.stderr)
         return 2
-    codes = [provide(repository, options.clones, state / "projects") for repository in repositories]
-    budgets = tuple(options.budgets)
-    settings = Options(state, options.ours_only, not options.no_embedding, budgets)
+    codes = [provide(repository, given.clones, state / "projects") for repository in repositories]
+    budgets = tuple(given.budgets)
+    settings = Options(state, given.ours_only, not given.no_embedding, budgets)
     results = measure(codes, tasks, settings)
-    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
-    date = datetime.now(UTC).date().isoformat()
-    print(f"{machine}, {date}\n\n{markdown(results)}", flush=True)
-    if options.json:
-        body = {"machine": machine, "date": date} | to_map(results)
-        options.json.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
-    return 0 if options.ours_only or all(is_ahead(results, split) for split in options.split) else 1
+    seen = machine.look()
+    print(f"{seen.description}, {seen.date}\n\n{markdown(results)}", flush=True)
+    if given.json:
+        body = {"machine": seen.description, "date": seen.date} | to_map(results)
+        given.json.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
+    return 0 if given.ours_only or all(is_ahead(results, split) for split in given.split) else 1
 
 
 def _tasks(repository: Repository, clones: Path, state: Path) -> list[Task]:
@@ -65,17 +60,11 @@ def _tasks(repository: Repository, clones: Path, state: Path) -> list[Task]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.needed",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    state = Path(platformdirs.user_cache_dir("foveal-benchmarks")) / "needed"
+    parser = options.parser("needed", __doc__)
+    options.add_clones(parser)
+    options.add_split(parser)
     add = parser.add_argument
-    add("--clones", type=Path, required=True, help="folder of the repositories' full clones")
-    add("--state", type=Path, default=state, help="folder that keeps what was made (default: %(default)s)")
-    add("--split", choices=SPLITS, nargs="+", default=list(SPLITS), help="which half (default: both)")
-    add("--only", nargs="+", default=[], metavar="NAME", help="these projects only")
+    add("--reports", action="store_true", help="users' reports of what commits fixed, not the messages")
     add("--most", type=int, default=MOST, help="tasks a repository (default: %(default)s)")
     add("--budgets", type=int, nargs="+", default=list(BUDGETS), help="in tokens (default: %(default)s)")
     add("--ours-only", action="store_true", help="ask for contexts only")

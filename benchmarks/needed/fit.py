@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..logistic import fit_features, print_calibration
 from ..retrieval.repositories import read_repositories
 from .__main__ import LIST
 from .definitions import DefinitionFeatures
@@ -22,6 +23,9 @@ from .tasks import Task, read_tasks
 FOLDS = 7
 RIDGE = 3.0
 """Of the squares of the weights, on features of unit variance."""
+
+EDGES = (0, 0.002, 0.01, 0.03, 0.1, 0.2, 0.4, 0.7, 1.01)
+"""Of the probabilities that the table of calibration groups."""
 
 Rows = list[tuple[Mapping[str, float], bool]]
 
@@ -48,13 +52,15 @@ def main() -> int:
     projects = sorted(by_project)
     for fold in range(FOLDS):
         held = projects[fold::FOLDS]
-        weights = _fit([row for name in projects if name not in held for row in by_project[name]], names)
+        weights = fit_features(
+            [row for name in projects if name not in held for row in by_project[name]], names, RIDGE
+        )
         for name in held:
             for features, needed in by_project[name]:
                 predicted.append(_probability(weights, features))
                 true.append(needed)
-    _print_calibration(np.array(predicted), np.array(true))
-    weights = _fit([row for rows in by_project.values() for row in rows], names)
+    print_calibration(np.array(predicted), np.array(true), EDGES, "definitions")
+    weights = fit_features([row for rows in by_project.values() for row in rows], names, RIDGE)
     print("{")
     for name, value in weights.items():
         print(f'    "{name}": {value:.4g},')
@@ -70,48 +76,9 @@ def _rows(state: Path, name: str, tasks: Sequence[Task]) -> Iterator[tuple[Mappi
     known.close()
 
 
-def _fit(rows: Rows, names: Sequence[str]) -> dict[str, float]:
-    """Return the weights of a logistic regression with a ridge, by Newton's method."""
-    table = np.array([[features.get(name, 0.0) for name in names] for features, _ in rows])
-    needed = np.array([one for _, one in rows], dtype=float)
-    mean, deviation = table.mean(axis=0), table.std(axis=0) + 1e-9
-    scaled = np.column_stack([np.ones(len(table)), (table - mean) / deviation])
-    weights = np.zeros(scaled.shape[1])
-    ridge = np.full(scaled.shape[1], RIDGE)
-    ridge[0] = 0.0
-    for _ in range(30):
-        odds = 1 / (1 + np.exp(-np.clip(scaled @ weights, -30, 30)))
-        gradient = scaled.T @ (needed - odds) - ridge * weights
-        curvature = (scaled * (odds * (1 - odds))[:, None]).T @ scaled + np.diag(ridge + 1e-9)
-        step = np.linalg.solve(curvature, gradient)
-        weights += step
-        if np.abs(step).max() < 1e-6:
-            break
-    plain = weights[1:] / deviation
-    constant = float(weights[0] - (plain * mean).sum())
-    return {"constant": constant} | {name: float(value) for name, value in zip(names, plain, strict=True)}
-
-
 def _probability(weights: Mapping[str, float], features: Mapping[str, float]) -> float:
     total = weights["constant"] + sum(weights.get(name, 0.0) * value for name, value in features.items())
     return float(1 / (1 + np.exp(-np.clip(total, -30, 30))))
-
-
-def _print_calibration(predicted: np.ndarray, true: np.ndarray) -> None:
-    for low, high in (
-        (0, 0.002),
-        (0.002, 0.01),
-        (0.01, 0.03),
-        (0.03, 0.1),
-        (0.1, 0.2),
-        (0.2, 0.4),
-        (0.4, 0.7),
-        (0.7, 1.01),
-    ):
-        inside = (predicted >= low) & (predicted < high)
-        if inside.any():
-            shares = f"{predicted[inside].mean():.4f} predicted, {true[inside].mean():.4f} true"
-            print(f"# {low} to {high}: {inside.sum():,} definitions, {shares}")
 
 
 if __name__ == "__main__":

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import tempfile
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
-from foveal.ipc.client import Client, ensure_daemon
+from foveal.ipc.client import Client
 
+from .. import own_daemon
+from ..own_daemon import WAIT_S, environment, open_project
 from .passages import Passage
 
-WAIT_S = 600.0
 DEADLINE_MS = 120_000
 """No context is cut short for want of time: what is measured is what it would hold."""
 
 MAX_BYTES = 16_000_000
-REPORT_S = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +37,7 @@ class Product:
 
     def open(self, root: Path) -> None:
         """Open a project and wait until all of it is indexed, linked and embedded."""
-        self._client.call("OpenProject", {"path": str(root)}, WAIT_S)
-        told = time.monotonic()
-        while True:
-            status = self._client.call("Status", {"cwd": str(root)}, WAIT_S)
-            one = next(each for each in status["projects"] if each["root"] == str(root))
-            if one["state"] == "ready" and not one["files_unlinked"] and one["embedding"] in ("done", "off"):
-                return
-            if one["embedding"] == "failed" or one["state"] == "degraded":
-                raise RuntimeError(f"{root} can't be indexed: {one['degraded']}")
-            if time.monotonic() - told > REPORT_S:
-                told = time.monotonic()
-                print(
-                    f"  {one['state']}, {one['embedded']:,} chunks embedded, {one['pending']:,} wait",
-                    file=sys.stderr,
-                )
-            time.sleep(0.2)
+        open_project(self._client, root, embedded=True)
 
     def close(self, root: Path) -> None:
         """Close a project, so that the next one has the memory."""
@@ -91,18 +71,9 @@ class Product:
 @contextmanager
 def running(folder: Path, *, embed: bool = True) -> Iterator[Product]:
     """Run a daemon whose state, settings and home lie in `folder`; it is ended, its state stays."""
-    with tempfile.TemporaryDirectory(prefix="fv-") as runtime:  # a socket's path must be short
-        os.chmod(runtime, 0o700)
-        environ = _environment(folder, Path(runtime))
-        settings = f"[embedding]\nenabled = {str(embed).lower()}\n"
-        (folder / "config" / "config.toml").write_text(settings, encoding="utf-8")
-        with ensure_daemon(None, environ, WAIT_S) as client:
-            process = psutil.Process(client.call("Ping")["pid"])
-            try:
-                yield Product(client)
-            finally:
-                client.call("Shutdown")
-                process.wait(WAIT_S)
+    settings = f"[embedding]\nenabled = {str(embed).lower()}\n"
+    with own_daemon.running(environment(folder, settings)) as client:
+        yield Product(client)
 
 
 def index_folder(folder: Path, name: str) -> Path:
@@ -111,15 +82,3 @@ def index_folder(folder: Path, name: str) -> Path:
         one for one in (folder / "state" / "projects").iterdir() if one.name.rpartition("-")[0] == name
     )
     return found
-
-
-def _environment(folder: Path, runtime: Path) -> dict[str, str]:
-    for name in ("home", "state", "config"):
-        (folder / name).mkdir(parents=True, exist_ok=True, mode=0o700)
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("FOVEAL_", "XDG_"))}
-    return kept | {
-        "HOME": str(folder / "home"),
-        "XDG_RUNTIME_DIR": str(runtime),
-        "FOVEAL_STATE_DIR": str(folder / "state"),
-        "FOVEAL_CONFIG_DIR": str(folder / "config"),
-    }

@@ -51,7 +51,8 @@ def provide(repository: Repository, clones: Path, folder: Path) -> CodeBase:
     tree. Raises `FileNotFoundError` without the clone, `CalledProcessError` when git fails.
     """
     root, note = folder / repository.name, folder / f".{repository.name}.revision"
-    if not note.is_file() or note.read_text(encoding="ascii") != repository.revision:
+    made = (root / ".git").is_dir() and note.is_file()
+    if not made or note.read_text(encoding="ascii") != repository.revision:
         clone = clone_of(clones, repository).resolve()
         shutil.rmtree(root, ignore_errors=True)
         root.mkdir(parents=True)

@@ -10,8 +10,9 @@ import json
 import os
 import re
 import subprocess
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from foveal.daemon.languages.shared.language import language_of
@@ -93,6 +94,13 @@ def mine(clone: Path, repository: Repository, limit: int) -> list[Task]:
         if len(tasks) == limit:
             break
     return tasks
+
+
+def told(path: Path, tasks: Iterable[Task]) -> list[Task]:
+    """Return those tasks for which a file has a report, with this in place of the commit's message."""
+    entries = tomllib.loads(path.read_text(encoding="utf-8"))["report"]
+    texts = {entry["task"]: entry["text"].strip() for entry in entries}
+    return [replace(task, text=texts[task.id]) for task in tasks if task.id in texts]
 
 
 def write_tasks(path: Path, tasks: Iterable[Task]) -> None:

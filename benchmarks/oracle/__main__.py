@@ -28,6 +28,7 @@ import platformdirs
 from foveal.ipc.client import Client
 from foveal.ipc.errors import RpcError
 
+from .. import options
 from ..literals.__main__ import LIST
 from ..needed.projects import CodeBase, provide
 from ..own_daemon import WAIT_S, environment, open_project, running
@@ -63,35 +64,35 @@ SHOWN_LINES = 12
 
 def main(arguments: list[str] | None = None) -> int:
     """Run and print."""
-    options = _parser().parse_args(arguments)
+    given = _parser().parse_args(arguments)
     repositories = {repository.name: repository for repository in read_repositories(LIST)}
-    expected = list(_read(options.compare)) if options.compare else []
+    expected = list(_read(given.compare)) if given.compare else []
     answers: list[dict[str, Any]] = []
     started = time.monotonic()
     with (
         tempfile.TemporaryDirectory(prefix="fv-") as temporary,
         running(environment(Path(temporary), SETTINGS)) as client,
     ):
-        for name in options.only or PROJECTS:
-            code = provide(repositories[name], options.clones, options.state.absolute() / "projects")
+        for name in given.only or PROJECTS:
+            code = provide(repositories[name], given.clones, given.state.absolute() / "projects")
             if expected:
                 sent = [Request(row["method"], row["params"]) for row in expected if row["project"] == name]
             else:
-                sent = requests(code, options.tasks)
+                sent = requests(code, given.tasks)
             root = Path(temporary) / name
             _open(client, code, root)
             answers += _ask(client, root, sent, Path(temporary))
             client.call("CloseProject", {"path": str(root)}, WAIT_S)
             print(f"{name}: {len(sent)} requests, {time.monotonic() - started:.0f} s", file=sys.stderr)
-    if options.record:
-        _write(options.record, answers)
+    if given.record:
+        _write(given.record, answers)
     print(
         ", ".join(f"{count} {method}" for method, count in Counter(row["method"] for row in answers).items())
     )
-    if not options.compare:
+    if not given.compare:
         return 0
     asked = {row["id"] for row in answers}
-    return compare([row for row in expected if row["id"] in asked], answers, options.shown)
+    return compare([row for row in expected if row["id"] in asked], answers, given.shown)
 
 
 def compare(expected: Sequence[Mapping[str, Any]], answers: Iterable[Mapping[str, Any]], shown: int) -> int:
@@ -180,17 +181,11 @@ def _write(path: Path, answers: Iterable[Mapping[str, Any]]) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.oracle",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = options.parser("oracle", __doc__)
+    options.add_clones(parser)
     cache = Path(platformdirs.user_cache_dir("foveal-benchmarks"))
     add = parser.add_argument
-    add("--clones", type=Path, required=True, help="folder of the repositories' full clones")
-    add("--state", type=Path, default=cache / "oracle", help="folder of the trees (default: %(default)s)")
     add("--tasks", type=Path, default=cache / "needed" / "tasks", help="tasks that benchmarks.needed mined")
-    add("--only", nargs="+", choices=PROJECTS, default=[], metavar="NAME", help="these code bases only")
     add("--shown", type=int, default=20, help="differences that are printed (default: %(default)s)")
     add("--record", type=Path, metavar="FILE", help="write the answers there, gzipped JSON lines")
     add("--compare", type=Path, metavar="FILE", help="compare with the answers there")

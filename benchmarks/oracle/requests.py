@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
@@ -25,16 +26,8 @@ PAYLOAD_ROOT = "/home/ada/shop"
 PAYLOAD_FILE = "src/shop/auth.py"
 PAYLOAD_PROMPT = "How does a session of the shop end?"
 SESSION_FIELDS = ("session_id", "sessionId", "conversation_id")
-LAST_EVENTS = (
-    "SubagentStop",
-    "subagentStop",
-    "Stop",
-    "stop",
-    "agentStop",
-    "AfterAgent",
-    "SessionEnd",
-    "sessionEnd",
-)
+LAST_EVENTS: tuple[str, ...] = ("SubagentStop", "subagentStop", "Stop", "stop", "agentStop", "AfterAgent")
+LAST_EVENTS += ("SessionEnd", "sessionEnd")
 """Payloads that graft in the background: they are sent when nothing else is asked any more."""
 
 DEADLINE_MS = 300_000
@@ -49,74 +42,10 @@ NAMES = 4
 LITERALS = 24
 """Strings and messages, and half as many names, that are looked up word for word."""
 
-ABOUT_NAMES = (
-    "where is {0} defined",
-    "who calls {0}?",
-    "what does {0} call",
-    "who refers to {0}",
-    "what inherits from {0}",
-    "where is {0} overridden",
-    "which tests reach {0}?",
-    "what breaks if I change {0}",
-    "how are {0} and {1} connected?",
-    "{0}",
-    "how does {0} work",
-    "who calls {0} and why does it need {1}?",
+_ASKED: Mapping[str, list[Any]] = tomllib.loads(
+    Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
 )
-ABOUT_FILES = (
-    "who imports {0}?",
-    "what does {0} import",
-    "outline of {0}",
-    "find TODO in {0}",
-    "what breaks if {0} changes",
-)
-ABOUT_ALL = ("circles of imports", "what is unused?", "asdfghjkl qwertyuiop", "", "who calls nosuchfunction?")
-OTHER_LANGUAGES = (
-    "Wer ruft {0} auf?",
-    "Wo ist {0} definiert?",
-    "¿Dónde se define {0}?",
-    "qui appelle {0} ?",
-    "谁调用了 {0}",
-)
-FILTERS: tuple[dict[str, Any], ...] = (
-    {"limit": 3},
-    {"limit": 40},
-    {"for_agent": True},
-    {"for_agent": True, "limit": 3},
-    {"route": "structural"},
-    {"route": "positional"},
-    {"route": "semantic"},
-    {"route": "hybrid"},
-    {"kinds": ["function", "class"]},
-    {"kinds": ["text"]},
-    {"min_score": 0.5},
-    {"glob": "*.md"},
-    {"fresh": "tree"},
-    {"changed_since": "2030-01-01T00:00:00Z"},
-)
-WRONG: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("Query", {}),
-    ("Query", {"query": 7}),
-    ("Query", {"query": "x", "limit": 0}),
-    ("Query", {"query": "x", "kinds": ["functoin"]}),
-    ("Query", {"query": "x", "languages": ["klingon"]}),
-    ("Query", {"query": "x", "glob": "[a"}),
-    ("Query", {"query": "x", "route": "psychic"}),
-    ("Query", {"query": "x", "changed_since": "yesterday"}),
-    ("Query", {"query": "x", "scope_id": "no-such-scope"}),
-    ("GetContext", {"focus_paths": ["/etc/passwd"]}),
-    ("GetContext", {"focus_paths": "README.md"}),
-    ("GetContext", {"max_tokens": -1}),
-    ("GetContext", {"format": "html"}),
-    ("GetContext", {"fresh": "maybe"}),
-    ("GetContext", {"history": [{"role": "user"}]}),
-    ("GetContext", {"prompt": "x", "session_id": "spaces are wrong"}),
-    ("GetNode", {"node_id": "no/such/file.py"}),
-    ("FindSymbols", {"query": "x", "limit": "many"}),
-    ("HookEvent", {"host": "nohost", "payload": {}}),
-    ("HookEvent", {"host": "codex", "payload": "not json"}),
-    ("NoSuchMethod", {}),
-)
+"""The forms of questions, filters of queries, and requests that are wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +69,7 @@ def requests(code: CodeBase, tasks: Path) -> list[Request]:
     prompts = _prompts(code.name, tasks, names, chance)
     asked = _Asked(chance, files, names, prompts)
     made = [*_kept(files), *_contexts(asked), *_queries(code, asked), *_nodes(code, asked)]
-    made += [Request(method, {"cwd": ROOT} | params) for method, params in WRONG]
+    made += [Request(method, {"cwd": ROOT} | params) for method, params in _ASKED["wrong"]]
     return [*made, *_hooks(code.name, asked)]
 
 
@@ -238,15 +167,15 @@ def _queries(code: CodeBase, asked: _Asked) -> Iterator[Request]:
     def query(text: str, more: dict[str, Any] | None = None) -> Request:
         return Request("Query", {"cwd": ROOT, "query": text, "deadline_ms": DEADLINE_MS} | (more or {}))
 
-    for form in (*ABOUT_NAMES, *OTHER_LANGUAGES):
-        for _ in range(NAMES if form in ABOUT_NAMES else 1):
+    for form in (*_ASKED["about_names"], *_ASKED["other_languages"]):
+        for _ in range(NAMES if form in _ASKED["about_names"] else 1):
             yield query(form.format(asked.name(), asked.name()))
-    for form in ABOUT_FILES:
+    for form in _ASKED["about_files"]:
         yield from (query(form.format(asked.file())) for _ in range(NAMES))
-    yield from map(query, ABOUT_ALL)
+    yield from map(query, _ASKED["about_all"])
     yield from (query(question.text) for question in literal_questions(code, LITERALS, LITERALS // 2, 1))
     texts = cycle(asked.prompts)
-    yield from (query(text, more) for text, more in zip(texts, FILTERS * 2, strict=False))
+    yield from (query(text, more) for text, more in zip(texts, _ASKED["filters"] * 2, strict=False))
     folder = asked.files[-1].rpartition("/")[0]
     yield from (query(text, {"path_prefix": folder}) for text in islice(texts, NAMES))
     yield from (query(text, {"symbol": asked.name()}) for text in islice(texts, NAMES))

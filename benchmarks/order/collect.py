@@ -31,7 +31,6 @@ from foveal.daemon.search.router import gather
 from msgspec.structs import replace
 
 from ..retrieval.embedding import Embedder
-from ..retrieval.history import put_history
 from ..retrieval.indexing import ensure_index
 from .projects import Asked, CodeBase
 
@@ -72,8 +71,6 @@ def provide_index(code: CodeBase, state: Path) -> Path:
     folder = index_folder(state, code)
     if not (folder / FILE_NAME).is_file():
         ensure_index(code.root, folder)
-        if code.clone is not None:
-            put_history(code.clone, code.revision, folder)
     return folder
 
 

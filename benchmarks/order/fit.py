@@ -23,6 +23,8 @@ from foveal.daemon.search.ranking import by_evidence
 from foveal.daemon.search.router import candidates_of
 from numpy.typing import NDArray
 
+from .. import logistic
+from ..logistic import print_calibration
 from ..retrieval.measures import ndcg
 from .collect import STATES, WHOLE
 from .ranking import projects
@@ -35,6 +37,9 @@ STEPS = 40
 STEP_MIN, ENOUGH = 1e-4, 1e-3
 """Newton's method halves a step that makes the fit worse down to this share, and ends when a step gains less
 than this much of the logarithmic likelihood."""
+
+EDGES = (0, 0.01, 0.03, 0.1, 0.2, 0.4, 0.7, 1.01)
+"""Of the probabilities that the table of calibration groups."""
 
 Table = NDArray[np.float64]
 
@@ -165,14 +170,7 @@ def calibrate(rows: Sequence[Ranked], weights: Table) -> tuple[float, float, flo
         [np.stack([np.ones(len(each)), each, each - each.max()], axis=1) for each in scores]
     )
     true = np.concatenate([row.grades > 0 for row in rows]).astype(float)
-    found = np.zeros(3)
-    for _ in range(30):
-        odds = 1 / (1 + np.exp(-np.clip(known @ found, -30, 30)))
-        curvature = (known * (odds * (1 - odds))[:, None]).T @ known + np.eye(3) * 1e-6
-        step = np.linalg.solve(curvature, known.T @ (true - odds))
-        found += step
-        if np.abs(step).max() < 1e-6:
-            break
+    found = logistic.fit(known, true, np.full(3, 1e-6))
     return float(found[0]), float(found[1]), float(found[2])
 
 
@@ -201,12 +199,7 @@ def _print_left_out(rows: Sequence[Ranked], names: Sequence[str]) -> None:
     for key in sorted(before):
         was, new = float(np.mean(before[key])), float(np.mean(after[key]))
         print(f"# {' '.join(key):18} {len(before[key]):5} {was:.3f} {new:.3f} {new - was:+.3f}")
-    probable, answers = np.array(said), np.array(true)
-    for low, high in ((0, 0.01), (0.01, 0.03), (0.03, 0.1), (0.1, 0.2), (0.2, 0.4), (0.4, 0.7), (0.7, 1.01)):
-        inside = (probable >= low) & (probable < high)
-        if inside.any():
-            shares = f"{probable[inside].mean():.3f} predicted, {answers[inside].mean():.3f} true"
-            print(f"# {low} to {high}: {inside.sum():,} files, {shares}")
+    print_calibration(np.array(said), np.array(true), EDGES, "files")
 
 
 def _module(weights: Table, calibration: Sequence[float]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..retrieval.checkout import check_out
+from ..needed.projects import provide
 from ..retrieval.corpora import read_corpora
 from ..retrieval.judged import read_written
 from ..retrieval.mining import mine_commits
@@ -43,8 +43,6 @@ class CodeBase:
     root: Path
     split: str
     questions: tuple[Asked, ...]
-    clone: Path | None = None
-    revision: str = ""
 
 
 def corpora(folder: Path) -> list[CodeBase]:
@@ -67,8 +65,7 @@ def trees(clones: Path, folder: Path, only: Sequence[str] = ()) -> list[CodeBase
     for repository in read_repositories(REPOSITORIES):
         if only and repository.name not in only:
             continue
-        clone = clone_of(clones, repository)
-        questions = (*_commits(clone, repository), *written(repository))
+        questions = (*_commits(clone_of(clones, repository), repository), *written(repository))
         found.append(
             CodeBase(
                 repository.name,
@@ -76,8 +73,6 @@ def trees(clones: Path, folder: Path, only: Sequence[str] = ()) -> list[CodeBase
                 folder / repository.name,
                 repository.split,
                 questions,
-                clone,
-                repository.revision,
             )
         )
     return found
@@ -85,8 +80,9 @@ def trees(clones: Path, folder: Path, only: Sequence[str] = ()) -> list[CodeBase
 
 def write_tree(clones: Path, folder: Path, name: str) -> None:
     """Write a pinned tree if it isn't there."""
-    chosen = [one for one in read_repositories(REPOSITORIES) if one.name == name]
-    check_out(clones, folder, chosen)
+    for repository in read_repositories(REPOSITORIES):
+        if repository.name == name:
+            provide(repository, clones, folder)
 
 
 def written(repository: Repository) -> list[Asked]:

@@ -9,15 +9,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 
-import platformdirs
-
-from .corpora import SPLITS
+from .. import machine, options
 from .judged import Judged, Project, chosen, corpus_projects, read_mined, read_written, tree_projects
 from .report import markdown
 from .running import Options, run
@@ -25,43 +20,35 @@ from .running import Options, run
 
 def main(arguments: list[str] | None = None) -> int:
     """Run and print."""
-    options = _parser().parse_args(arguments)
-    projects = _projects(options)
+    given = _parser().parse_args(arguments)
+    projects = _projects(given)
     if not projects:
-        print("no question is chosen: give --corpora, or --trees with --mined", file=sys.stderr)
+        print("no question is chosen: give --corpora, or --trees with --clones and --mined", file=sys.stderr)
         return 2
     settings = Options(
-        state=options.state.absolute(),
-        threads=options.threads,
-        vectors=not options.lexical_only,
-        baselines=not options.no_baselines,
-        fresh=options.fresh,
+        state=given.state.absolute(),
+        threads=given.threads,
+        vectors=not given.lexical_only,
+        baselines=not given.no_baselines,
+        fresh=given.fresh,
     )
     results = run(projects, settings)
-    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
-    date = datetime.now(UTC).date().isoformat()
-    print(f"{machine}, {date}\n\n{markdown(results)}", flush=True)
-    if options.json:
-        body = {"machine": machine, "date": date, "scores": results.scores}
-        options.json.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
+    seen = machine.look()
+    print(f"{seen.description}, {seen.date}\n\n{markdown(results)}", flush=True)
+    if given.json:
+        body = {"machine": seen.description, "date": seen.date, "scores": results.scores}
+        given.json.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.retrieval",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    state = Path(platformdirs.user_cache_dir("foveal-benchmarks")) / "retrieval"
+    parser = options.parser("retrieval", __doc__)
+    options.add_split(parser)
     add = parser.add_argument
     add("--corpora", type=Path, help="folder of the corpora; those that are missing are fetched into it")
-    add("--trees", type=Path, help="folder of the pinned trees, as checkout writes it")
-    add("--clones", type=Path, help="folder of the trees' git histories, which are counted if given")
+    add("--trees", type=Path, help="folder of the pinned trees; those that are missing are written")
+    add("--clones", type=Path, help="folder of the trees' full clones")
     add("--mined", type=Path, nargs="+", default=[], metavar="FILE", help="questions about the trees")
-    add("--state", type=Path, default=state, help="folder for indexes and embeddings (default: %(default)s)")
-    add("--split", choices=SPLITS, nargs="+", default=list(SPLITS), help="which half (default: both)")
-    add("--only", nargs="+", default=[], metavar="NAME", help="these corpora and trees only")
     add("--lexical-only", action="store_true", help="embed nothing, leave out what needs vectors")
     add("--no-baselines", action="store_true", help="ask the product only")
     add("--fresh", action="store_true", help="make the indexes anew; embeddings stay")
@@ -70,13 +57,13 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _projects(options: argparse.Namespace) -> list[Project]:
+def _projects(given: argparse.Namespace) -> list[Project]:
     found: list[Project] = []
-    if options.corpora:
-        found += corpus_projects(options.corpora, chosen(read_written(), options.split, options.only))
-    if options.trees:
-        mined: list[Judged] = [question for path in options.mined for question in read_mined(path)]
-        found += tree_projects(options.trees, options.clones, chosen(mined, options.split, options.only))
+    if given.corpora:
+        found += corpus_projects(given.corpora, chosen(read_written(), given.split, given.only))
+    if given.trees and given.clones:
+        mined: list[Judged] = [question for path in given.mined for question in read_mined(path)]
+        found += tree_projects(given.trees, given.clones, chosen(mined, given.split, given.only))
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,15 +39,35 @@ def difference(
     if len(ours) != len(theirs) or not ours:
         raise ValueError(f"{len(ours)} values can't be paired with {len(theirs)}")
     differences = np.asarray(ours, dtype=np.float64) - np.asarray(theirs, dtype=np.float64)
-    count = len(differences)
-    random = np.random.default_rng(seed)
-    means = np.empty(resamples)
-    for start in range(0, resamples, _BLOCK):
-        size = min(_BLOCK, resamples - start)
-        means[start : start + size] = differences[random.integers(0, count, (size, count))].mean(axis=1)
-    low, high = np.percentile(means, (2.5, 97.5))
-    return Interval(float(differences.mean()), float(low), float(high))
+    means = np.concatenate([differences[drawn].mean(axis=1) for drawn in _draws(len(ours), resamples, seed)])
+    return _interval(float(differences.mean()), means)
+
+
+def ratio(
+    ours: Sequence[float], theirs: Sequence[float], *, resamples: int = RESAMPLES, seed: int = SEED
+) -> Interval:
+    """Return how many times `theirs` the sum of `ours` is, drawn as for `difference`; its `mean` is the ratio
+    of the sums, and `certain` says nothing. Raises `ValueError` as `difference` does."""
+    if len(ours) != len(theirs) or not ours:
+        raise ValueError(f"{len(ours)} values can't be paired with {len(theirs)}")
+    sums = np.asarray([ours, theirs], dtype=np.float64)
+    resampled = [
+        sums[0][drawn].sum(axis=1) / sums[1][drawn].sum(axis=1)
+        for drawn in _draws(len(ours), resamples, seed)
+    ]
+    return _interval(float(sums[0].sum() / sums[1].sum()), np.concatenate(resampled))
 
 
 _BLOCK = 1_000
 """Resamples drawn at a time, so that memory stays small whatever their number."""
+
+
+def _draws(count: int, resamples: int, seed: int) -> Iterator[np.ndarray]:
+    random = np.random.default_rng(seed)
+    for start in range(0, resamples, _BLOCK):
+        yield random.integers(0, count, (min(_BLOCK, resamples - start), count))
+
+
+def _interval(mean: float, resampled: np.ndarray) -> Interval:
+    low, high = np.percentile(resampled, (2.5, 97.5))
+    return Interval(mean, float(low), float(high))

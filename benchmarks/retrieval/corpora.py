@@ -23,10 +23,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-LIST = Path(__file__).parent / "data" / "corpora.toml"
+from .repositories import SPLITS
 
-SPLITS = ("tune", "held_out")
-"""Weights are set on the first; the second is measured once they are set, and never looked into."""
+LIST = Path(__file__).parent / "data" / "corpora.toml"
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 _PACKAGE = re.compile(r"(@[a-z0-9][a-z0-9._-]*/)?[A-Za-z0-9][A-Za-z0-9.+_-]*")

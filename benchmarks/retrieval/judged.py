@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..needed.projects import provide as provide_tree
 from .corpora import provide, read_corpora
 from .mining import read_questions
-from .repositories import clone_of, read_repositories
+from .repositories import read_repositories
 
 WRITTEN = Path(__file__).parent / "data" / "questions.jsonl"
 WRITTEN_COLLECTION = "questions"
@@ -33,15 +34,12 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A code base that is asked about. `group` tells corpora from trees, which may have the same names.
-    `clone` has the history of a tree, up to `revision` and beyond, None where that isn't to be counted."""
+    """A code base that is asked about. `group` tells corpora from trees, which may have the same names."""
 
     group: str
     name: str
     root: Path
     questions: tuple[Judged, ...]
-    revision: str = ""
-    clone: Path | None = None
 
 
 def read_written(path: Path = WRITTEN) -> list[Judged]:
@@ -91,31 +89,20 @@ def corpus_projects(folder: Path, questions: Iterable[Judged]) -> list[Project]:
     ]
 
 
-def tree_projects(folder: Path, clones: Path | None, questions: Iterable[Judged]) -> list[Project]:
-    """Return the trees that are asked about. Raises `FileNotFoundError` for one that `checkout` didn't write
-    at the pinned revision, or that `clones` lacks."""
+def tree_projects(folder: Path, clones: Path, questions: Iterable[Judged]) -> list[Project]:
+    """Return the trees that are asked about, written into `folder` if missing. Raises `FileNotFoundError` for
+    one that `clones` lacks."""
     by_name = _by_project(questions)
     return [
         Project(
             "trees",
             repository.name,
-            _tree(folder, repository.name, repository.revision),
+            provide_tree(repository, clones, folder).root,
             by_name[repository.name],
-            repository.revision,
-            clone_of(clones, repository) if clones is not None else None,
         )
         for repository in read_repositories()
         if repository.name in by_name
     ]
-
-
-def _tree(folder: Path, name: str, revision: str) -> Path:
-    note = folder / f".{name}.revision"
-    if not note.is_file() or note.read_text(encoding="ascii") != revision:
-        raise FileNotFoundError(
-            f"{folder / name} isn't the tree of {revision}: run python -m benchmarks.retrieval.checkout"
-        )
-    return folder / name
 
 
 def _by_project(questions: Iterable[Judged]) -> dict[str, tuple[Judged, ...]]:

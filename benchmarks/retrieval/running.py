@@ -11,7 +11,6 @@ from .asking import Asked
 from .baselines import Baseline, BaselineMissing
 from .bm25 import ChunkBm25, FileBm25
 from .embedding import Embedder
-from .history import put_history
 from .indexing import ensure_index
 from .judged import Project
 from .results import Results
@@ -61,8 +60,6 @@ def _run_project(
 ) -> None:
     folder = _folder(project, options)
     ensure_index(project.root, folder, fresh=options.fresh)
-    if project.clone is not None:
-        put_history(project.clone, project.revision, folder)
     vectors = embedder.vectors(project.name, folder) if embedder is not None else None
     if embedder is not None and vectors is not None:
         embedder.embed_all(vectors)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import subprocess
 import tempfile
 import tomllib
@@ -15,9 +14,17 @@ from typing import Any
 
 from foveal.ipc.client import Client
 
+from ..host_session import HostSession, over_socket
 from ..own_daemon import environment, open_project, running
 
 DATA = Path(__file__).parent / "data"
+
+ANY = "any"
+"""The folder of prompts that are about no project."""
+
+APART = "/judge"
+"""The end of the names of sets that are kept apart from every fit."""
+
 COMMITS = {
     "httpx": "ae1b9f66238f",
     "flask": "2ac89889f4cc",
@@ -25,11 +32,12 @@ COMMITS = {
     "express": "a3714473feb3",
     "sidekiq": "1bb4aa06e5aa",
     "fzf": "956562daaa82",
+    "gson": "9835b6f90192",
+    "jq": "579e6f76cffd",
+    "requests": "1f6589ec3a1e",
+    "ripgrep": "3fce3b5bb023",
 }
 """The projects with prompts, by the names of their repositories, and the commits that are asked about."""
-
-DEADLINE_MS = 60_000
-"""No prompt goes without its context for want of time."""
 
 CHARACTERS_PER_TOKEN = 4
 
@@ -95,16 +103,9 @@ def checked_out(repository: Path, commit: str, root: Path) -> Path:
 
 def answered(client: Client, root: Path, prompt: Prompt, session_id: str) -> Answered:
     """Start a session and send a prompt as Claude Code's hooks do."""
-    about = {"session_id": session_id, "cwd": str(root)}
-    text = ""
-    for event in (
-        {"hook_event_name": "SessionStart", "source": "startup"},
-        {"hook_event_name": "UserPromptSubmit", "prompt": prompt.text},
-    ):
-        given = {"host": "claude-code", "payload": about | event, "deadline_ms": DEADLINE_MS}
-        output = client.call("HookEvent", given, DEADLINE_MS / 1000)["output"]
-        text = json.loads(output or "{}").get("hookSpecificOutput", {}).get("additionalContext", "")
-    return Answered(prompt, text)
+    session = HostSession(over_socket(client), root, session_id)
+    session.start()
+    return Answered(prompt, session.prompt(prompt.text))
 
 
 def _print(name: str, answers: Sequence[Answered], *, misses: bool) -> None:

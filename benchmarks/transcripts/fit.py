@@ -21,6 +21,7 @@ from foveal.daemon.transcripts.decision_score import KINDS, with_pairs
 from foveal.daemon.transcripts.sentences import Voice
 from foveal.daemon.transcripts.statements import Kind, statements_in
 
+from .. import logistic
 from .__main__ import findings_in
 from .labelled import FOLDER, SETS, Labelled, read_set
 from .matching import is_met_by
@@ -102,12 +103,7 @@ def fit(rows: Sequence[Row]) -> dict[str, float]:
     table = np.array([[float(name in with_pairs(row.evidence)) for name in names] for row in rows])
     right = np.array([row.is_right for row in rows], dtype=float)
     ridge = np.array([0.01 if name == "constant" else RIDGE for name in names])
-    weights = np.zeros(len(names))
-    for _ in range(40):
-        probability = 1 / (1 + np.exp(-np.clip(table @ weights, -30, 30)))
-        slope = table.T @ (probability - right) + ridge * weights
-        curve = (table * (probability * (1 - probability))[:, None]).T @ table + np.diag(ridge)
-        weights -= np.linalg.solve(curve, slope)
+    weights = logistic.fit(table, right, ridge)
     return dict(zip(names, map(float, weights), strict=True))
 
 

@@ -20,11 +20,11 @@ from ...hooks.hosts.hook_answer import NOTHING
 from ...hooks.hosts.registry import HOSTS, host_named
 from ..access.records import Agent
 from ..access.service import visible_sets
-from ..context.records import ScopeSelector
+from ..context.records import SEARCH_UNFINISHED, ScopeSelector
 from ..core.errors import FovealError, InvalidRequest, PermissionDenied
 from ..core.system import System
 from ..engine.service import Engine
-from ..hooks.records import INCOMPLETE_CHARACTERS, HookContextRequest, OpenedSession
+from ..hooks.records import INCOMPLETE_CHARACTERS, HookContext, HookContextRequest, OpenedSession
 from ..hooks.service import (
     Clock,
     HookGrafts,
@@ -302,20 +302,20 @@ class DaemonHookBackend:
         """Whether a prompt contains a term that a project could define."""
         return await asyncio.to_thread(_asks, prompt)  # long prompts; the first call loads tables of words
 
-    async def context(self, ask: HookContextRequest) -> str:
-        """Return a context in Markdown, without the rules that the host reads by itself, or nothing."""
+    async def context(self, ask: HookContextRequest) -> HookContext:
+        """Return a context in Markdown, without the rules that the host reads by itself; it may be empty."""
         now = asyncio.get_running_loop().time
         started, called = now(), time.perf_counter()
         request = await self._request(ask)
         if request is None:
-            return ""
+            return HookContext()
         left_ms = max(1, ask.deadline_ms - int((now() - started) * 1000))
         request = replace(request, deadline_ms=left_ms)
         reply = await self._contexts.reply(request, called, news=ask.news)
         text: str = reply["context"]
         if text and ask.prompt and reply["partial"]:
             text = f"{incomplete_line([*reply['gaps'], *reply['degraded']])}\n\n{text}"
-        return text
+        return HookContext(text, SEARCH_UNFINISHED in reply["gaps"])
 
     async def prepare(self, ask: HookContextRequest) -> None:
         """Begin to build the same context in the background."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 import difflib
 import time
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, convert
 
 from ..context.records import Freshness
 from ..core.errors import InvalidRequest
@@ -141,7 +141,67 @@ class NodeReply(Struct, frozen=True, kw_only=True):
     subclasses: Text[list[WireEntry] | UnsetType] = UNSET
     superclasses: Text[list[WireEntry] | UnsetType] = UNSET
     more: Text[list[str] | UnsetType] = UNSET
+    remark: Plain[str | UnsetType] = UNSET
     unsaved: bool | UnsetType = UNSET
+    degraded: Text[list[str]]
+    clock: Plain[str]
+    elapsed_ms: Plain[float]
+
+
+class ChangesRequest(ProjectRequest, frozen=True, kw_only=True):
+    range: str = ""
+    fresh: Freshness = "tree"
+    deadline_ms: Deadline | None = None
+
+
+class ChangedPlace(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A caller of a changed definition, or a test that reaches it in some `calls`."""
+
+    path: File[str]
+    line: Plain[int]
+    enclosing: Text[str]
+    text: Text[str]
+    certainty: Plain[str]
+    calls: Plain[int] = 0
+    via: Text[str] = ""
+
+
+class ChangedDefinition(Struct, frozen=True, kw_only=True):
+    node_id: File[str]
+    path: File[str]
+    symbol: Text[str]
+    symbol_kind: Text[str]
+    kind: Literal["signature", "removed", "renamed", "body"]
+    start_line: Plain[int]
+    end_line: Plain[int]
+    former: Text[str | UnsetType] = UNSET
+    before: Text[str | UnsetType] = UNSET
+    after: Text[str | UnsetType] = UNSET
+    parameters: Text[list[str] | UnsetType] = UNSET
+    callers: list[ChangedPlace]
+    callers_total: Plain[int]
+    by_name: Plain[int]
+    tests: list[ChangedPlace]
+    tests_total: Plain[int]
+    partial: bool = False
+
+
+class ReachingTests(Struct, frozen=True):
+    """A test file, and the number of its tests that reach a changed definition."""
+
+    path: File[str]
+    reached: Plain[int]
+
+
+class ChangesReply(Struct, frozen=True, kw_only=True):
+    project: Root[str]
+    before: Plain[str]
+    after: Plain[str]
+    files: Plain[int]
+    added: Plain[int]
+    changes: list[ChangedDefinition]
+    more: Plain[int]
+    tests: list[ReachingTests]
     degraded: Text[list[str]]
     clock: Plain[str]
     elapsed_ms: Plain[float]
@@ -207,6 +267,16 @@ class QueryMethods(EngineMethods):
         call = ProjectCall.begin(project, policy, request.fresh, request.deadline_ms)
         node = await self._engine.answers.node(call, node_id)
         return NodeReply(**node, elapsed_ms=milliseconds_since(started))
+
+    @method("GetChanges", policy="own", access="read")
+    async def get_changes(self, request: ChangesRequest) -> ChangesReply:
+        """Return what the work tree, or a `range` of commits as git names it, breaks; below."""
+        started = time.perf_counter()
+        project = await self._engine.projects.at(request.cwd)
+        policy = await self._engine.permissions.require(project, request.agent)
+        call = ProjectCall.begin(project, policy, request.fresh, request.deadline_ms)
+        found = await self._engine.answers.changes(call, request.range)
+        return convert({**found, "elapsed_ms": milliseconds_since(started)}, ChangesReply)
 
     async def _asked_project(self, request: QueryRequest) -> tuple[Project, frozenset[str], Scope | None]:
         """Return the project of a question, the files in the focus of the asking scope, and that scope."""

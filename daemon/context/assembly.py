@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import to_builtins
 from msgspec.structs import replace
@@ -43,7 +43,8 @@ from .dependency_slices import (
     siblings,
 )
 from .focus_nodes import focus_nodes, focus_slices, paths_called_for
-from .hit_slices import found_definitions, hit_slices, needed_slices
+from .hit_slices import divide, found_definitions, hit_slices, needed_slices, worth
+from .likely_places import place_slices
 from .misses import limit_of, near_misses
 from .prompts import PromptTemplates, PromptValues
 from .reply import fit, reply_of, sent_of, without_held
@@ -70,13 +71,15 @@ def _built(gathered: GatheredSources, reader: Reader | None) -> Built:
     nodes = focus_nodes(state)
     asked_for = {node.path for node in nodes}
     imported = dependencies(state, nodes)
-    definitions = found_definitions(state, nodes)
+    found = found_definitions(state, nodes)
+    definitions, likely = divide(state, found)
     focus = {node.path for node in nodes} | {match.path for _, match in definitions}
     importing = importers(state, nodes, focus | set(imported))
     beside = siblings(state, nodes, focus | {*imported, *importing})
     near = {*imported, *importing}
     state.gaps.extend([*state.snapshot.rules.warnings, *state.plan.gaps])
     items = state.plan.entering(paths_called_for(state, nodes))
+    gate, most = _gate(state), max((worth(match) for _, match in found), default=1.0)
     slices = [
         *metadata_slices(state),
         *item_slices(state, items),
@@ -85,12 +88,12 @@ def _built(gathered: GatheredSources, reader: Reader | None) -> Built:
         *focus_slices(state, nodes),
         *hit_slices(state, nodes, definitions),
         *needed_slices(state, nodes, definitions),
+        *place_slices(state, likely, most, gate),
         *outline_slices(state, imported, "imported by"),
         *outline_slices(state, importing, "imports", IMPORTER_VALUE, IMPORTERS_PLACE),
         *outline_slices(state, beside, "beside", SIBLING_VALUE, SIBLINGS_PLACE),
         *horizon_slices(state, {node.path for node in nodes} | state.passed_over, near | focus),
     ]
-    gate = _gate(state)
     # A definition that a shown one uses and that was found itself, but only for larger contexts, stays there.
     used = {(piece.path, piece.lines and piece.lines[0]) for piece in slices if piece.beside}
     slices = [
@@ -98,9 +101,9 @@ def _built(gathered: GatheredSources, reader: Reader | None) -> Built:
         for piece in slices
         if piece.type != "document" or not piece.lines or (piece.path, piece.lines[0]) not in used
     ]
-    offered = slices = list(sealed(slices, gate))
+    slices = list(sealed(slices, gate))
     if state.request.news:
-        slices = list(news_in(slices, gathered.resident, gathered.need))
+        slices = list(news_in(slices, gathered.resident))
     project = os.path.basename(state.snapshot.tree.root)
     whole, context = fit(slices, state.request, project, state.counter)
     selection, unsent = whole, Unsent(whole.chosen)
@@ -115,7 +118,7 @@ def _built(gathered: GatheredSources, reader: Reader | None) -> Built:
         unsent = Unsent(())
     built = _record(state, items, selection, context, unsent, whole, gate)
     tools = [item for item in items if item.item.type == "tool" and item not in built.items]
-    misses = near_misses(state, offered, slices, selection, tools, built.reply)
+    misses = near_misses(state, selection, tools, built.reply)
     return replace(
         built,
         memory_bytes=built.memory_bytes + 600 * len(misses),
@@ -267,34 +270,17 @@ def _fitting_tools(state: BuildState, planned: Sequence[PlannedItem]) -> set[str
     return fitting
 
 
-if TYPE_CHECKING:
-    from ..search.records import Need
-
 BEGINNING: frozenset[SliceType] = frozenset({"project_meta", "hot", "skeleton"})
 """Types of slices sent at the start of a conversation, and never as news for a later prompt."""
 
 BESIDE: frozenset[SliceType] = frozenset({"agent_history", "dependency"})
 """Types of slices that are sent only together with other news."""
 
-PROBABILITY_MIN = 0.03
-"""Minimum probability of a place that a hook sends, unless the prompt surely needs code."""
 
-BEST_ALONE = 0.5
-"""If the prompt surely needs code, this share of the best probability is enough."""
-
-SHARE_OF_BEST = 0.1
-"""Minimum share of the best place's probability: less probable places aren't worth their tokens."""
-
-
-def news_in(
-    slices: Sequence[Slice], resident: ConversationContent | None, need: Need | None = None
-) -> Iterator[Slice]:
-    """Yield the slices that may be sent as news for a prompt, given how probably it needs code."""
-    best = max((piece.score or 0.0 for piece in slices if piece.competes), default=0.0)
-    sure = need is not None and need.is_sure
-    least = max(min(PROBABILITY_MIN, BEST_ALONE * best) if sure else PROBABILITY_MIN, SHARE_OF_BEST * best)
+def news_in(slices: Iterable[Slice], resident: ConversationContent | None) -> Iterator[Slice]:
+    """Yield the slices that may be sent as news for a prompt."""
     for piece in slices:
-        if piece.type in BEGINNING or (piece.competes and piece.score is not None and piece.score < least):
+        if piece.type in BEGINNING:
             continue
         if resident is None or piece.type not in STANDING or not holds_whole(resident, piece):
             yield piece

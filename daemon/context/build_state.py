@@ -74,7 +74,10 @@ class BuildState(Struct):
     - `passed_over`: instruction files inside a folder in focus, which the map doesn't show either;
     - `left_out`: related files that have nothing to show at the moment;
     - `passed`: found definitions that are too improbable or too many, each with the reasons in words, and
-      `least`, the probability from which on one is shown. Contexts of all sizes show those from `sure` on.
+      `least`, the probability from which on one is shown. Contexts of all sizes show those from `sure` on and
+      those in `firsts`, the best ones of the first files by their paths and first lines;
+    - `least_whole`: the probability from which on one is shown whole rather than named as a likely place, and
+      `unsure_tokens`, those of less probable ones that are shown whole all the same.
     """
 
     gathered: GatheredSources
@@ -96,6 +99,9 @@ class BuildState(Struct):
     passed: list[tuple[str, FoundDefinition]] = field(default_factory=list)
     least: float = 0.0
     sure: float = 0.0
+    firsts: set[tuple[str, int]] = field(default_factory=set)
+    least_whole: float = 0.0
+    unsure_tokens: int = 0
     sources: dict[str, FileSource] = field(default_factory=dict)
 
     def source(self, path: str, content: Content) -> FileSource:

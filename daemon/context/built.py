@@ -18,6 +18,9 @@ from ..rules.records import LeftOutItem, PlannedItem
 from ..sessions.records import Sent
 from .sent_content import SentSlice
 
+SEARCH_UNFINISHED = "retrieval was not finished in time: what the prompt is about is missing"
+"""The gap of a context whose search ran out of time."""
+
 Limit = Literal["", "max_tokens", "max_bytes", "deadline_ms"]
 
 

@@ -39,8 +39,10 @@ from .requests import ContextRequest
 PROMPT_CHARACTERS = 200
 """Maximum characters of a prompt's first line in a list."""
 
-PLACE_TYPES = frozenset(("focus", "expansion", "session_set", "document", "compressed_segment", "dependency"))
-"""Types of slices that show files of the project; the others are rules, decisions, and the map."""
+PLACE_TYPES = frozenset(
+    ("focus", "expansion", "session_set", "document", "place", "compressed_segment", "dependency")
+)
+"""Types of slices that show or name places of the project; the others are rules, decisions, and the map."""
 
 
 def described(

@@ -81,7 +81,8 @@ class DefinitionForms:
     """The forms of a definition, or of lines outside of any definition; `first` and `last` are its lines.
 
     A whole definition is shown without line numbers, which would take an eighth of its tokens. With
-    `in_frame` several parts of one file share a code block, each below a line that says where it begins.
+    `in_frame` several parts of one file share a code block, each below a line that says where it begins, with
+    a `remark` if there is one.
     """
 
     def __init__(
@@ -93,13 +94,15 @@ class DefinitionForms:
         words: Iterable[str] = (),
         *,
         in_frame: bool = False,
+        remark: str = "",
     ) -> None:
         self._source = source
         self._symbol = symbol
         self._words = tuple(words)
         self._name = name_of(source.path, symbol.name if symbol is not None else "")
         self._heading = f"{self._name} (lines {first}-{last})"
-        self._mark = f"⋮ line {first}{_inside(symbol)}" if in_frame else ""
+        said = f", {remark}" if remark else ""
+        self._mark = f"⋮ line {first}{_inside(symbol)}{said}" if in_frame else ""
         lines = source.part(first, min(last, source.line_count))
         if (
             symbol is not None and last < symbol.end_line

@@ -84,6 +84,12 @@ class KnownFiles:
         """Whether the index has read the current content of a file."""
         return self._record(path) is not None
 
+    def is_as_scanned(self, path: str) -> bool:
+        """Whether a file's content is the one in the tree, without anything that was masked."""
+        shown, scanned = self.read(path).shown, self._tree.files.get(path)
+        same = shown is not None and scanned is not None and scanned.digest == shown.digest
+        return same and not self.read(path).masked
+
     def _record(self, path: str) -> FileRecord | None:
         """Return the index's record of a file; None if the content changed since, and the file is stale."""
         content = self.read(path)

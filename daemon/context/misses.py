@@ -18,7 +18,7 @@ from .built import Limit
 from .hit_slices import DEFINITIONS_MAX, SHOWN_MIN, found_in
 from .reply import scarcer_limit
 from .requests import ContextRequest
-from .selection import Selection, Slice
+from .selection import Selection, Slice, SliceType
 
 NEAR_MAX = 10
 """Maximum number of places among the near misses."""
@@ -39,6 +39,9 @@ KINDS: Mapping[str, MissKind] = {
     "agent_history": "decision",
 }
 """The kinds of misses that are no places, by the type of their slices."""
+
+FOUND: frozenset[SliceType] = frozenset({"document", "place"})
+"""Types of slices that were found for the prompt, whole or as a line."""
 
 ITEM_REASONS: Mapping[str, str] = {
     "floor": "its score is too low: it is hardly about this prompt",
@@ -88,26 +91,20 @@ def limit_of(request: ContextRequest, selection: Selection, reply: Mapping[str, 
 
 
 def near_misses(
-    state: BuildState,
-    offered: Sequence[Slice],
-    considered: Sequence[Slice],
-    selection: Selection,
-    missing: Sequence[PlannedItem],
-    reply: Mapping[str, Any],
+    state: BuildState, selection: Selection, missing: Sequence[PlannedItem], reply: Mapping[str, Any]
 ) -> tuple[NearMiss, ...]:
     """Return the best places and items that aren't shown, each with the reason. Takes some tens of µs.
 
-    `offered` are all slices, `considered` those that competed for the room, and `missing` the tools without
-    room.
+    `missing` are the tools without room.
     """
     room = partial(_no_room, state, reply)
     dropped = [each.slice for each in selection.dropped if each.reason != "duplicate"]
     dropped.sort(key=lambda piece: (-piece.weight, piece.id))
     others = [piece for piece in dropped if piece.type in KINDS]
-    found: list[_Unshown] = [(piece, "") for piece in dropped if piece.type == "document"]
-    found += _passed(state, offered, considered, selection)
+    found: list[_Unshown] = [(piece, "") for piece in dropped if piece.type in FOUND]
+    found += _passed(state, selection)
     found.sort(key=_by_probability)
-    files = [piece for piece in dropped if piece.path and piece.type not in {*KINDS, "document"}]
+    files = [piece for piece in dropped if piece.path and piece.type not in {*KINDS, *FOUND}]
     ranked = [
         *((piece, "") for piece in files if piece.type != "dependency"),
         *found,
@@ -155,20 +152,13 @@ def _no_room(state: BuildState, reply: Mapping[str, Any], piece: Slice) -> str:
     return "no room: other slices came first"
 
 
-def _passed(
-    state: BuildState, offered: Sequence[Slice], considered: Sequence[Slice], selection: Selection
-) -> Iterator[_Unshown]:
+def _passed(state: BuildState, selection: Selection) -> Iterator[_Unshown]:
     """Yield the places that were found and didn't compete for the room, without those in shown lines."""
     need, unneeded = state.gathered.need, state.gathered.unneeded
     if unneeded and need is not None:
         reason = f"nothing that was found is sent: {need.reason}"
         yield from ((match, reason) for _, match in found_in(unneeded, state.rule_files))
         return
-    if state.request.news:
-        competing = {piece.id for piece in considered}
-        for piece in offered:
-            if piece.type == "document" and piece.score is not None and piece.id not in competing:
-                yield piece, f"too improbable to send unasked: {_percent(piece.score)}"
     spans: dict[str, list[tuple[int, int]]] = {}
     for piece, _ in selection.chosen:
         if piece.lines is not None:
@@ -184,6 +174,8 @@ def _why_passed(state: BuildState, probability: float) -> str:
     if probability < state.least:
         least = _percent(state.least)
         return f"too improbable beside the best: {_percent(probability)}, and {least} is the least here"
+    if probability < state.least_whole:
+        return f"too improbable to be shown whole: {_percent(probability)}; likelier places are named"
     return f"{DEFINITIONS_MAX} others are worth more for their length"
 
 
@@ -201,7 +193,7 @@ def _of_slice(piece: Slice, reason: str) -> NearMiss:
         return NearMiss(kind=KINDS[piece.type], path=piece.path, name=name, score=piece.score, reason=reason)
     symbol = rest[len(piece.path) + 1 :] if rest.startswith(f"{piece.path}#") else ""
     line = piece.lines[0] if piece.lines else 0
-    if piece.type == "document":
+    if piece.type in FOUND:
         found_by = piece.source.partition(": ")[2].partition("; ")[0]
         return _place(piece.path, line, symbol, piece.score, reason, found_by)
     return _place(piece.path, line, symbol, piece.score, f"{reason}; {piece.source}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .built import BYTES_MAX, BuiltContexts
+from .built import BYTES_MAX, SEARCH_UNFINISHED, BuiltContexts
 from .requests import LONG_CHARACTERS, LONG_HISTORY, ContextRequest, Format, Freshness
 from .scopes import SCOPE_SCHEMA, SCOPE_SCHEMA_VERSION
 from .scoping import ScopeSelector

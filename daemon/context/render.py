@@ -26,6 +26,7 @@ SECTIONS: tuple[tuple[str, tuple[SliceType, ...]], ...] = (
     ("Recent Decisions", ("agent_history",)),
     ("References", ("reference",)),
     ("Focus Area", ("focus", "expansion", "session_set", "document", "compressed_segment", "dependency")),
+    ("Likely Places", ("place",)),
     ("Project Structure", ("hot", "skeleton")),
 )
 """The sections in order, each with the types of its slices."""

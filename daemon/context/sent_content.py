@@ -27,7 +27,7 @@ SLICES_MAX = 2_000
 HELD_MAX = 20_000
 """Maximum number of slices of all conversations, at about 250 bytes each."""
 
-STANDING: frozenset[SliceType] = frozenset({"rule", "reference", "constraint", "agent_history"})
+STANDING: frozenset[SliceType] = frozenset({"rule", "reference", "constraint", "agent_history", "place"})
 """Types of slices that count as held once they were sent in any form."""
 
 RESIDENT_ORDER = 1_000_000

@@ -19,13 +19,13 @@ from ..privacy.trust import TEMPLATE_FOLDER
 from ..project.records import ProjectMetadata
 from ..project.service import Tree
 from ..rules.service import Items
-from ..search.records import NOTHING_FOUND
+from ..search.records import Hit, Need
 from ..sessions.records import NOBODY, Scope, SessionState
 from ..sessions.service import Sessions, conversation, new_context_id
 from ..workspace.service import Project, TreeFreshness, deadline_of
 from .assembly import build
 from .build_state import GatheredSources
-from .built import Built, BuiltContexts, ContextReply, all_hold
+from .built import SEARCH_UNFINISHED, Built, BuiltContexts, ContextReply, all_hold
 from .caller import NO_CALLER, ContextJob, caller_of, capped, check_owner
 from .context_log import ContextLog
 from .delivered import past_context
@@ -37,7 +37,7 @@ from .prompts import PromptTemplates, TemplateFolder
 from .requests import ContextRequest, Freshness
 from .scopes import ScopeTable, scopes_in
 from .scoping import ScopeService
-from .sources import LONG_S, SEARCH_UNFINISHED, CompressionService, ContextSources
+from .sources import LONG_S, CompressionService, ContextSources, Sources
 
 ATTEMPTS = 3
 """Maximum number of builds for a request if shown files change during each; then the reply says that it is
@@ -54,7 +54,17 @@ QUICK_SHARE, QUICK_S = 0.15, 0.2
 """The same for the quick build that replaces a build that takes too long. It takes 20 ms, or ten times that
 while a first index is made."""
 
-QUICK = "there was no time to read the index: files in focus are shown without what they define and import"
+SPARE_SHARE = 4.0
+"""A quick context is made beforehand if less than this many times the search's time is left for the build. On
+caddy a build takes .5 to 3 times as long as the search before it."""
+
+GIVEN_SHARE = 0.2
+"""Share of the quick build's time that is left for the reply if the quick context is there already."""
+
+QUICK = (
+    "there was no time to read the index: files in focus are shown without what they define and import, and"
+    " what was found is only named"
+)
 
 
 class Contexts:
@@ -90,6 +100,8 @@ class Contexts:
         self._own_templates = TemplateFolder(os.path.join(config_dir, "templates"))
         self._system = system
         self._building = SharedWork[tuple[object, ...], Built](work)
+        self._spares: dict[tuple[object, ...], asyncio.Future[Built]] = {}
+        """Quick contexts for running builds that may end too late, by their keys."""
 
     def get_nowait(
         self, project: Project, scope: Scope, request: ContextRequest, fresh: Freshness
@@ -164,7 +176,7 @@ class Contexts:
                 generation,
                 deadline_ms,
             )
-            begin = partial(self._build, job, metadata, times, compared)
+            begin = partial(self._build, key, job, metadata, times, compared)
             try:
                 async with asyncio.timeout(times.built.left(LONG_S)):
                     joined = key in self._building
@@ -173,7 +185,7 @@ class Contexts:
                         # The shared build began before this request, and files changed since.
                         built = await self._building.run(key, begin, f"context {job.scope.id}")
             except TimeoutError:  # the build goes on, and the next request uses it
-                built = await self._build_quickly(job)
+                built = await self._in_time(key, job, times)
             if built.stale:
                 named = ", ".join(built.stale[:5])
                 degraded.append(
@@ -203,13 +215,31 @@ class Contexts:
         self._sources.warm(project)
 
     async def _build(
-        self, job: ContextJob, metadata: ProjectMetadata | None, times: _Times, tree: Tree | None
+        self,
+        key: tuple[object, ...],
+        job: ContextJob,
+        metadata: ProjectMetadata | None,
+        times: _Times,
+        tree: Tree | None,
     ) -> Built:
         """Build a context of a tree (None: the latest) and cache it if it is complete."""
+        try:
+            return await self._build_whole(key, job, metadata, times, tree)
+        finally:
+            self._spares.pop(key, None)  # who waits for it holds it
+
+    async def _build_whole(
+        self,
+        key: tuple[object, ...],
+        job: ContextJob,
+        metadata: ProjectMetadata | None,
+        times: _Times,
+        tree: Tree | None,
+    ) -> Built:
         project, scope, request = job.project, job.scope, job.request
         deadline, started = times.gathered, time.perf_counter()
-        if not project.index_state.searchable:
-            self._sources.searching.load()
+        if not project.index_state.searchable or not request.prompt.strip():
+            self._sources.searching.load()  # the next request may have a prompt
         if project.tree.pending:
             await self._freshness.refresh(project, _unread_focus(project, scope), deadline)
         if request.prompt.strip() or scope.focus_paths or scope.expanded:
@@ -218,6 +248,10 @@ class Contexts:
             )  # other contexts only need the names of files
         self._sources.searching.prefer(project, (*scope.focus_paths, *scope.expanded))
         sources = await self._sources.sources(job, deadline)
+        if times.built.left(LONG_S) < SPARE_SHARE * (time.perf_counter() - started):
+            hits, need = _needed(project, request, sources)
+            self._spares[key] = self._work.start(self._build_quickly(job, hits, need), "spare context")
+            await self._spares[key]
         for _ in range(ATTEMPTS):
             if not self._items.holds(project, asyncio.get_running_loop().time()):
                 await self._sources.within(deadline, self._items.refresh(project), "refresh items")
@@ -226,14 +260,13 @@ class Contexts:
             # Both at the same moment, so that the validity key fits the snapshot.
             validity = self._validity(job, tree)
             snapshot = project.snapshot(job.caller.policy, tree)
-            result = NOTHING_FOUND if sources.found is None else sources.found
-            need = result.need if request.news and project.index_state.searchable else None
+            hits, need = _needed(project, request, sources)
             gathered = GatheredSources(
                 snapshot,
                 scope,
                 request,
                 self._scopes.constraints_above(scope),
-                result.hits if need is None or need.is_probable else (),
+                hits or (),
                 plan,
                 sources.degraded,
                 sources.unfinished,
@@ -244,7 +277,7 @@ class Contexts:
                 templates=self._templates(project),
                 compress=self._compressing.compress(),
                 need=need,
-                unneeded=() if need is None or need.is_probable else result.hits,
+                unneeded=() if hits or sources.found is None else sources.found.hits,
             )
             built = await self._work.in_builder(partial(_built, gathered))
             if not built.stale or not await self._freshness.refresh(project, built.stale, deadline):
@@ -262,21 +295,38 @@ class Contexts:
         self._log.announce(job, built, started)
         return built
 
-    async def _build_quickly(self, job: ContextJob) -> Built:
-        """Build a context without search and index, in a thread outside of the builders' pool."""
+    async def _in_time(self, key: tuple[object, ...], job: ContextJob, times: _Times) -> Built:
+        """Return a context although its build takes too long: the build's, if a spare allows to wait for it
+        longer, or a quick one."""
+        spare, whole = self._spares.get(key), self._building.running(key)
+        if spare is None or whole is None:
+            return await self._build_quickly(job, None, None)
+        await asyncio.wait((spare,))
+        await asyncio.wait((whole,), timeout=times.given.left(LONG_S))
+        return whole.result() if whole.done() else spare.result()
+
+    async def _build_quickly(self, job: ContextJob, hits: Sequence[Hit] | None, need: Need | None) -> Built:
+        """Build a context without search and index, in a thread outside of the builders' pool.
+
+        What was found for the prompt, if the search has ended, is named in likely places."""
         project, request = job.project, job.request
+        unfinished = [QUICK]
+        if hits is None and request.prompt.strip():
+            unfinished.insert(0, SEARCH_UNFINISHED)
         gathered = GatheredSources(
             project.snapshot(job.caller.policy),
             job.scope,
             request,
             self._scopes.constraints_above(job.scope),
+            hits or (),
             plan=await self._sources.plan_unsearched(job),
-            unfinished=(SEARCH_UNFINISHED, QUICK) if request.prompt.strip() else (QUICK,),
+            unfinished=unfinished,
             is_foreign=job.is_foreign,
             quick=True,
             metadata=project.metadata.value,
             resident=job.caller.resident,
             templates=self._templates(project),
+            need=need,
         )
         return await asyncio.to_thread(_built, gathered)
 
@@ -352,17 +402,23 @@ class Contexts:
 
 
 class _Times(Struct, frozen=True):
-    """The deadlines for gathering the sources and for the build, before that of the reply."""
+    """The deadlines for gathering the sources, for the build, and for a build with a spare, before that of
+    the reply."""
 
     gathered: Deadline
     built: Deadline
+    given: Deadline
 
     @staticmethod
     def until(deadline: Deadline) -> _Times:
         """Divide the time until the deadline of the reply."""
         total = deadline.left(LONG_S)
         build_s, quick_s = min(total * BUILD_SHARE, BUILD_S), min(total * QUICK_SHARE, QUICK_S)
-        return _Times(Deadline(deadline.at - build_s - quick_s), Deadline(deadline.at - quick_s))
+        return _Times(
+            Deadline(deadline.at - build_s - quick_s),
+            Deadline(deadline.at - quick_s),
+            Deadline(deadline.at - quick_s * GIVEN_SHARE),
+        )
 
 
 def _built(gathered: GatheredSources) -> Built:
@@ -386,6 +442,16 @@ def _reply(job: ContextJob, built: Built, missing: str, degraded: Sequence[str])
         reply.built = built
     reply["partial"] = bool(built.stale or built.unfinished or missing) or job.project.state == "scanning"
     return reply
+
+
+def _needed(
+    project: Project, request: ContextRequest, sources: Sources
+) -> tuple[Sequence[Hit] | None, Need | None]:
+    """Return the hits that a context shows, None if the search isn't finished, and a hook's need for them."""
+    if sources.found is None:
+        return None, None
+    need = sources.found.need if request.news and project.index_state.searchable else None
+    return sources.found.hits if need is None or need.is_probable else (), need
 
 
 def _unread_focus(project: Project, scope: Scope) -> list[str]:

@@ -29,6 +29,7 @@ from ..search.records import NOTHING_FOUND, SearchQuery, SearchResult
 from ..search.service import SearchService
 from ..sessions.records import Session
 from ..workspace.service import Project
+from .built import SEARCH_UNFINISHED
 from .caller import Caller, ContextJob
 from .item_plans import ITEMS_WAIT_S, plan_items, profiles_for
 from .requests import ContextRequest
@@ -37,8 +38,6 @@ T = TypeVar("T")
 
 LONG_S = 3_600.0
 """A number of seconds above that of any deadline."""
-
-SEARCH_UNFINISHED = "retrieval was not finished in time: what the prompt is about is missing"
 
 METADATA_WAIT_S = 0.5
 """Maximum wait for metadata in seconds; git usually needs some milliseconds."""
@@ -138,7 +137,8 @@ class ContextSources:
         limit = job.project.config.context.hits_max
         if not job.request.prompt.strip() or not limit:
             return NOTHING_FOUND
-        query = SearchQuery(job.request.prompt, limit, definitions=True)
+        edited = tuple(node.path for node in job.scope.hot if node.is_edited)
+        query = SearchQuery(job.request.prompt, limit, definitions=True, recent=edited)
         work = self.searching.search(job.project, query, deadline, job.caller.policy)
         return await self.within(deadline, work, "search for a context")
 

@@ -211,6 +211,9 @@ class ChildProcess(Generic[E]):
                     stdin=asyncio.subprocess.DEVNULL,
                     cwd="/",
                     env={**os.environ, "PYTHONSAFEPATH": "1"},
+                    # Linux shares the processor between sessions first (sched_autogroup). In the daemon's own
+                    # session the embedder would take the time that the daemon needs to answer.
+                    start_new_session=True,
                 )
             reader, self._writer = await asyncio.open_connection(sock=ours, limit=1 << 20)
         except BaseException:

@@ -146,6 +146,10 @@ class SharedWork(Generic[K, T]):
         """Whether work under this key is running."""
         return key in self._running
 
+    def running(self, key: K) -> asyncio.Future[T] | None:
+        """Return the work under this key, None if none is running. It must not be cancelled."""
+        return self._running.get(key)
+
     async def run(self, key: K, begin: Callable[[], Coroutine[Any, Any, T]], name: str) -> T:
         """Return the result of the work under this key, which is started unless it is running."""
         future = self._running.get(key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final, Generic, Literal, NamedTuple, TypeVar
@@ -270,9 +271,12 @@ class CodeGraph:
         return role_of(path, record.language if record else "") == "test"
 
     def place(self, path: str) -> int:
-        """Return a file's rank in answers: sources first, then tests, then examples and the like."""
+        """Return a file's rank in answers: sources first, then tests, then examples, built copies and the
+        like."""
         record = self.tree.files.get(path)
         role = role_of(path, record.language if record else "")
+        if _BUILT.search(path):
+            return 2
         return 0 if role in _SOURCES else 1 if role == "test" else 2
 
     def made_by(self, definitions: Iterable[Definition]) -> dict[int, int]:
@@ -361,4 +365,6 @@ def leads(names: Sequence[str]) -> str:
 
 
 _CONSTRUCTING = frozenset({*CALLS, "inherit"})
+_BUILT = re.compile(r"(?:^|/)(?:dist|build|out|public|_site)/|\.min\.\w+$")
+"""Paths of what builds write, often copies of the sources."""
 _SOURCES = frozenset({"source", "barrel", "stub", "shim"})

@@ -173,7 +173,12 @@ def impact(meanings: Sequence[Meaning], graph: CodeGraph, depth: int = IMPACT_DE
 
 
 def tests(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
-    """Return the tests that reach definitions, directly or through helpers and other code.
+    """Return the tests that reach definitions, directly or through helpers and other code."""
+    return tests_within(meanings, graph, TESTS_DEPTH)
+
+
+def tests_within(meanings: Sequence[Meaning], graph: CodeGraph, depth: int) -> Findings:
+    """Return the tests that reach definitions in at most `depth` calls.
 
     A helper in a test file isn't a test: the walk passes through it. If no test is known to reach the
     subject, the tests that import its file are returned.
@@ -182,7 +187,7 @@ def tests(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
 
     def places(meaning: Meaning, graph: CodeGraph) -> Iterable[Sequence[FoundPlace]]:
         nonlocal more
-        reached = graph.reached(graph.affected(meaning), (), TESTS_DEPTH, REACHED_MAX)
+        reached = graph.reached(graph.affected(meaning), (), depth, REACHED_MAX)
         in_tests = list(islice((each for each in reached if _in_tests(each, graph)), TESTS_MAX))
         more = more or len(in_tests) >= TESTS_MAX
         helpers = {each.steps[0] for each in in_tests}

@@ -4,4 +4,5 @@ from __future__ import annotations
 
 from .code_graph import CLASSES, FOUND_MAX, Certainty, Findings, FindPlaces, FoundPlace, Meaning
 from .connection import IMPACT_DEPTH
-from .usages import Needed, Role
+from .subjects import PLACE
+from .usages import UNCALLED, Needed, Role

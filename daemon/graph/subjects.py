@@ -23,14 +23,14 @@ SUBJECT_MAX: Final = 300
 
 
 def meaning_of(written: str, graph: CodeGraph, *, files_first: bool = False) -> Meaning:
-    """Return the meaning of a name, tried as a node id or path, as written, as part of a file's name, as an
-    external name, in another case style, and as a misspelling. With `files_first` modules come before
-    definitions."""
+    """Return the meaning of a name, tried as a node id, path or line of a file, as written, as part of a
+    file's name, as an external name, in another case style, and as a misspelling. With `files_first` modules
+    come before definitions."""
     subject = written.strip()[:SUBJECT_MAX].strip("`'\"\u201c\u201d\u2018\u2019 ,;!?()")
     nothing = Meaning(subject, base_name(_dotted(subject)))
     if not subject.strip("./#:~$@"):
         return nothing
-    meaning = _as_node(subject, graph) or _as_path(subject, graph)
+    meaning = _as_node(subject, graph) or _as_path(subject, graph) or _as_place(subject, graph)
     if meaning is None:
         ways = (_as_module, _as_name) if files_first else (_as_name, _as_module)
         name = _dotted(subject)
@@ -63,6 +63,24 @@ def _as_path(subject: str, graph: CodeGraph) -> Meaning | None:
         inside = tuple(f"{subject.strip('/')}/{name}" for name in folder.files)
         return Meaning(subject, subject, files=inside[:FILES_MAX]) if inside else None
     return None
+
+
+def _as_place(subject: str, graph: CodeGraph) -> Meaning | None:
+    """Resolve a line of a file, such as `pkg/auth.py:12`, as the innermost definition around it."""
+    place = PLACE.fullmatch(subject)
+    found = []
+    for path in _files(place["path"], graph) if place else ():
+        around = [
+            each
+            for each in graph.links.definitions_at(path)
+            if place and each.symbol.start_line <= int(place["line"]) <= each.symbol.end_line
+        ]
+        found += sorted(around, key=lambda each: each.symbol.end_line - each.symbol.start_line)[:1]
+    return _meant(subject, base_name(found[0].symbol.name), found) if found else None
+
+
+PLACE: Final = re.compile(r"(?P<path>\S+?\.\w+):(?P<line>\d{1,7})(?:[-:]\d{1,7})?")
+"""A line of a file, with a column or a last line behind it."""
 
 
 def _as_name(subject: str, name: str, graph: CodeGraph) -> Meaning | None:

@@ -13,13 +13,14 @@ from msgspec import Struct
 
 from ..index.records import Definition, Link
 from ..index.service import Reader
+from ..languages.shared.language import family_of, language_of
 from ..languages.shared.qualified_names import base_name, without_number
 from ..languages.shared.records import Symbol
-from ..project.service import Tree
 from .code_graph import (
     CALLS,
     CLASSES,
     FOUND_MAX,
+    Certainty,
     CodeGraph,
     Findings,
     FindPlaces,
@@ -28,6 +29,7 @@ from .code_graph import (
     at_definition,
     at_link,
     find_places,
+    in_order,
     is_constructor,
 )
 from .hierarchy import OWNERS_MAX, is_kin, overridden_by, subclasses, superclasses
@@ -47,6 +49,25 @@ def callers(meaning: Meaning, graph: CodeGraph) -> Iterable[Sequence[FoundPlace]
 def references(meaning: Meaning, graph: CodeGraph) -> Iterable[Sequence[FoundPlace]]:
     """Return every reference to definitions: calls, bases, types, decorators and plain uses."""
     return _used(meaning, graph, (), "refers to")
+
+
+def uses_of_gone(path: str, name: str, graph: CodeGraph) -> Findings:
+    """Return the references to a definition that its file no longer has, and the imports of its name from
+    there. They are certain if nothing else in the project has its name."""
+    base = base_name(name)
+    links = graph.links.named(base, (), ("name", "external"), FOUND_MAX + 1)
+    family = family_of(language_of(path))
+    certainty: Certainty = "name" if graph.reader.graph.definitions_named(base, 1) else "resolved"
+    found = [
+        at_link(link, certainty, "uses its name")
+        for link in links
+        if graph.family(link.path) == family and (link.state == "name" or certainty == "resolved")
+    ]
+    found += [
+        FoundPlace(edge.path, edge.line, 0, "resolved", "", "imports it")
+        for edge in graph.reader.graph.imports_of(path, base)
+    ]
+    return Findings(in_order(found, graph.place), (), len(links) > FOUND_MAX)
 
 
 def callees(meaning: Meaning, graph: CodeGraph) -> Iterable[Sequence[FoundPlace]]:
@@ -210,6 +231,41 @@ def _kept(batch: Sequence[Definition], earlier: Sequence[Definition], graph: Cod
     return kept
 
 
+CALLERS_READ: Final = 50
+"""Maximum number of references read to find one outside of tests and examples."""
+
+UNCALLED: Final = "has no callers outside tests and examples"
+"""The remark about such a definition, to follow its name."""
+
+
+def is_uncalled(path: str, symbol: Symbol, graph: CodeGraph) -> bool:
+    """Whether nothing but tests and examples refers to a public definition of a source file, by links or by
+    its name. False if that isn't known, as for what frameworks and languages call: decorated definitions,
+    overrides, constructors and the like, and while files wait to be read or linked."""
+    last = base_name(symbol.name)
+    if symbol.kind not in KINDS or last.startswith("_") or _SPARED.search(symbol.name) or graph.place(path):
+        return False
+    if graph.tree.pending or graph.links.unlinked():
+        return False
+    own = [each for each in graph.links.definitions_at(path, symbol.name) if each.symbol.name == symbol.name]
+    stands_for = graph.made_by(own)
+    links = [
+        *graph.links.into(stands_for, (), CALLERS_READ),
+        *graph.links.named(last, (), ("name",), CALLERS_READ),
+    ]
+    inside = {*(each.id for each in own), *graph.links.inside([each.id for each in own])}
+    if len(links) >= CALLERS_READ or any(
+        not graph.place(link.path) and link.scope not in inside for link in links
+    ):
+        return False
+    is_method = "." in symbol.name
+    return (
+        bool(own)
+        and not graph.links.out_of(list(inside), ("decorate",), 1)
+        and not (is_method and is_kin(own[0], graph))
+    )
+
+
 _SPARED = re.compile(
     r"(?:^|\.)(?:__\w+__|main|Main|init|new|constructor|setUp|tearDown|toString|equals|hashCode|fmt|drop|from|default"
     r"|[Tt]est\w*|operator\W*|visit_\w+|do_[A-Z]+)(?:~\d+)?$|^[Tt]ests?\."
@@ -235,11 +291,10 @@ class Neighbour(Struct, frozen=True, omit_defaults=True):
 
 
 def neighbours(
-    tree: Tree, reader: Reader, path: str, symbol: Symbol | None
+    graph: CodeGraph, path: str, symbol: Symbol | None
 ) -> tuple[dict[str, list[Neighbour]], list[str]]:
     """Return the neighbours of a definition, or of a file if there is no definition, by relation, resolved
     ones first; and the relations that have more than `NEIGHBOURS_MAX`."""
-    graph = CodeGraph(tree, reader)
     if symbol is None:
         meanings = [Meaning(path, path, files=(path,))]
     else:

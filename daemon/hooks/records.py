@@ -3,4 +3,4 @@
 from __future__ import annotations
 
 from .answer import INCOMPLETE_CHARACTERS
-from .responder import HookContextRequest, OpenedSession
+from .responder import HookContext, HookContextRequest, OpenedSession

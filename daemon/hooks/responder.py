@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Protocol, TypeVar
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ...hooks.hosts.events import Event, Origin
 from ...hooks.hosts.hook_answer import NOTHING, HookAnswer, OutputLimit
@@ -46,6 +47,13 @@ class HookContextRequest(Struct, frozen=True):
     news: bool = False
 
 
+class HookContext(Struct, frozen=True):
+    """A context for a hook, in Markdown; `late` if the search for its prompt ran out of time."""
+
+    text: str = ""
+    late: bool = False
+
+
 class OpenedSession(Struct, frozen=True):
     """A session that began or was resumed: `text` restores it, `sets` are its context sets."""
 
@@ -75,8 +83,8 @@ class HookBackend(Protocol):
     async def asks_something(self, prompt: str) -> bool:
         """Whether a prompt contains a term that a project could define; `yes, continue` doesn't."""
 
-    async def context(self, request: HookContextRequest) -> str:
-        """Return a context in Markdown without the rules that the host reads itself, or ""."""
+    async def context(self, request: HookContextRequest) -> HookContext:
+        """Return a context without the rules that the host reads itself; it may be empty."""
 
     async def prepare(self, request: HookContextRequest) -> None:
         """Begin to build the same context in the background."""
@@ -163,9 +171,10 @@ class Responder:
         if not limit.characters:
             return HookAnswer(message=message)
         asks = bool(prompt) and await self._part(self._backend.asks_something(prompt), clock)
-        text = await self._filled(origin, prompt if asks else "", sections, limit, clock)
+        found = await self._filled(origin, prompt if asks else "", sections, limit, clock)
         window.started = True  # only now: if the host stops waiting, this is cancelled earlier
-        return HookAnswer(text, message)
+        window.pending_prompt = prompt if found.late else ""
+        return HookAnswer(found.text, message)
 
     async def _resume(self, event: Event, limit: OutputLimit, clock: Clock) -> HookAnswer:
         """Resume a session whose window still holds the sent texts; send its sets, and to a fork its id."""
@@ -191,7 +200,11 @@ class Responder:
         if window.is_answered(event.prompt, origin.agent_id):
             return HookAnswer(message=message)
         asks = await self._part(self._backend.asks_something(event.prompt), clock)
-        prompt = event.prompt if asks else ""
+        # A prompt that asks nothing brings what was late for the one before. If the time ran out here (None),
+        # the prompt itself is late.
+        is_main = not origin.agent_id  # some hosts send the prompts of subagents too
+        pending = window.pending_prompt if is_main else ""
+        prompt = pending if asks is False else event.prompt
         if not limit.characters:
             if prompt:
                 window.pending_prompt = prompt
@@ -199,16 +212,17 @@ class Responder:
                     self._backend.prepare(_request(origin, prompt, limit, clock, news=True)), clock
                 )
             return HookAnswer(message=message)
-        is_main = not origin.agent_id  # some hosts send the prompts of subagents too
         if window.started or not is_main:
-            text = await self._news(origin, prompt, limit, clock) if prompt else ""
+            found = await self._news(origin, prompt, limit, clock) if prompt else HookContext()
         else:
             # The start event was lost, or the host compacted the window without an event.
             sections, opened = await self._open(origin, window, clock)
             message = message or opened
-            text = await self._filled(origin, prompt, sections, limit, clock)
+            found = await self._filled(origin, prompt, sections, limit, clock)
             window.started = True
-        window.pending_prompt = ""
+        if is_main:  # what is late a second time is dropped: each further try would delay the agent
+            window.pending_prompt = prompt if found.late and prompt != pending else ""
+        text = found.text
         return HookAnswer(text if text and window.is_new(text, origin.agent_id) else "", message)
 
     async def _subagent(self, event: Event, limit: OutputLimit, clock: Clock) -> HookAnswer:
@@ -221,7 +235,7 @@ class Responder:
         await self._part(self._backend.prepare(_request(origin, task, limit, clock)), clock)
         if not limit.characters:
             return NOTHING
-        text = await self._filled(origin, task, [], limit, clock)
+        text = (await self._filled(origin, task, [], limit, clock)).text
         return HookAnswer(text) if text and window.is_new(text, origin.agent_id or task) else NOTHING
 
     async def _edited(self, event: Event, limit: OutputLimit, clock: Clock) -> HookAnswer:
@@ -233,16 +247,25 @@ class Responder:
             return NOTHING
         prompt, window.pending_prompt = window.pending_prompt, ""  # at once: tools run in parallel
         try:
-            text = await self._news(event.origin, prompt, limit, clock)
+            text = (await self._news(event.origin, prompt, limit, clock)).text
         except asyncio.CancelledError:
             window.pending_prompt = prompt  # the host stopped waiting; it is still pending
             raise
         return HookAnswer(text) if text and window.is_new(text) else NOTHING
 
-    async def _news(self, origin: Origin, prompt: str, limit: OutputLimit, clock: Clock) -> str:
-        """Return a prompt's additions to its window, "" for none."""
+    async def _news(self, origin: Origin, prompt: str, limit: OutputLimit, clock: Clock) -> HookContext:
+        """Return a prompt's additions to its window, if there are any."""
         request = _request(origin, prompt, OutputLimit(text_limit(limit), limit.tokens), clock, news=True)
-        return wrapped(await self._part(self._backend.context(request), clock) or "", limit)
+        found = await self._context(request, clock)
+        return replace(found, text=wrapped(found.text, limit))
+
+    async def _context(self, request: HookContextRequest, clock: Clock) -> HookContext:
+        """Return a context; it is late if the deadline passed, too."""
+        found = await self._part(self._backend.context(request), clock)
+        if found is None:
+            return HookContext(late=clock.ran_out)
+        clock.ran_out = clock.ran_out or found.late
+        return found
 
     async def _open(self, origin: Origin, window: Window, clock: Clock) -> tuple[list[str], str]:
         """Return the sections at the start of a session, and the line for its user."""
@@ -258,16 +281,16 @@ class Responder:
 
     async def _filled(
         self, origin: Origin, prompt: str, sections: list[str], limit: OutputLimit, clock: Clock
-    ) -> str:
+    ) -> HookContext:
         """Return sections, followed by a context that fits the rest of the limit."""
         head = "\n\n".join(sections)
         left = text_limit(limit) - len(head) - 2
-        text = ""
+        found = HookContext()
         if left >= LEAST_CHARACTERS:
             tokens = None if limit.tokens is None else max(1, limit.tokens - len(head) // 3)
             request = _request(origin, prompt, OutputLimit(left, tokens), clock)
-            text = await self._part(self._backend.context(request), clock) or ""
-        return wrapped("\n\n".join(part for part in (head, text) if part), limit)
+            found = await self._context(request, clock)
+        return replace(found, text=wrapped("\n\n".join(filter(None, (head, found.text))), limit))
 
     async def _known_window(self, origin: Origin, clock: Clock) -> Window:
         """Return a conversation's window; a session from before this daemon's start has had its first
@@ -322,7 +345,8 @@ class Window(Struct):
     started: bool = False
     """Whether the sections of a session's start were sent."""
     pending_prompt: str = ""
-    """A prompt whose context the host couldn't take; the next event that takes text brings it."""
+    """A prompt whose context the host couldn't take or that was late; the next event that takes text brings
+    it."""
     sets: Mapping[str, tuple[str, ...]] | None = None
     """The session's context sets when its user last got a line about them."""
     start_prompt: str = ""

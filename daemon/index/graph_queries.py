@@ -103,6 +103,16 @@ class GraphQueries:
         rows = self._db.execute(_MODULE_IMPORTS, (module, *ranges, limit))
         return [ModuleImport(*row) for row in rows]
 
+    def imports_of(self, target: str, name: str) -> list[ModuleImport]:
+        """Return the imports of a single name from a file of the project, by path and line."""
+        rows = self._db.execute(
+            "SELECT DISTINCT f.path, n.line, n.module FROM imports i"
+            " JOIN imports n ON n.file_id = i.file_id AND n.module = i.module AND n.name = ?"
+            " JOIN files f ON f.id = i.file_id WHERE i.target != '' AND i.target = ? ORDER BY f.path, n.line",
+            (name, target),
+        )
+        return [ModuleImport(*row) for row in rows]
+
     def unreferenced(
         self, kinds: Collection[str], paths: Collection[str] | None = None
     ) -> Iterator[Definition]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ..core.pipe import Stop
+from ..languages.shared.records import Symbol
 from ..project.records import FileRecord, ProjectState, WatchMode
 
 EDITS_MAX = 50
@@ -79,7 +80,30 @@ class RebuildLexical(Struct, frozen=True):
     root: str
 
 
-Command = OpenProject | CloseProject | RefreshFiles | LinkFirst | SyncTree | Reindex | RebuildLexical | Stop
+class ParseTexts(Struct, frozen=True):
+    """Parse texts that aren't indexed, such as those of a commit. The reply is a `Parsed`."""
+
+    texts: tuple[tuple[str, str], ...]
+    """Each with the path that names its language."""
+
+
+Command = (
+    OpenProject
+    | CloseProject
+    | RefreshFiles
+    | LinkFirst
+    | SyncTree
+    | Reindex
+    | RebuildLexical
+    | ParseTexts
+    | Stop
+)
+
+
+class Parsed(Struct, frozen=True):
+    """The definitions of each text, in order."""
+
+    symbols: tuple[tuple[Symbol, ...], ...]
 
 
 class Refreshed(Struct, frozen=True):

@@ -14,6 +14,8 @@ from .messages import (
     Event,
     LinkFirst,
     OpenProject,
+    Parsed,
+    ParseTexts,
     ProjectProgress,
     RebuildLexical,
     Refreshed,

@@ -21,6 +21,9 @@ from ..core.errors import FovealError
 from ..core.pipe import ChildPipe, Envelope, Reply, Stop
 from ..core.storage import DatabaseError, may_pass, named
 from ..core.system import System
+from ..languages.shared.language import language_of
+from ..languages.shared.parse import parse_source
+from ..languages.shared.records import Symbol
 from .crash_guard import Alarm, set_alarm
 from .indexer import ProjectIndexer
 from .linker_view import YOUNG_OBJECTS
@@ -30,6 +33,8 @@ from .messages import (
     Event,
     LinkFirst,
     OpenProject,
+    Parsed,
+    ParseTexts,
     ProjectProgress,
     RebuildLexical,
     Refreshed,
@@ -259,7 +264,7 @@ class Worker:
         return ""
 
     def _answer(self, envelope: Envelope) -> None:
-        def answer(value: Refreshed | None, error: str = "") -> None:
+        def answer(value: Refreshed | Parsed | None, error: str = "") -> None:
             self._send(Reply(envelope.number, value, error))
 
         command = envelope.command
@@ -286,7 +291,7 @@ class Worker:
             self._take_error(root, error)
             answer(None, f"the work on {root} failed: {named(error)}")
 
-    def _execute(self, command: object) -> Refreshed | None:
+    def _execute(self, command: object) -> Refreshed | Parsed | None:
         if isinstance(command, OpenProject | Reindex | RebuildLexical):
             self._begin(command.root)
         match command:
@@ -301,6 +306,8 @@ class Worker:
                 self._project(root).reindex(full=full)
             case RebuildLexical(root):
                 self._project(root).rebuild_lexical()
+            case ParseTexts(texts):
+                return Parsed(tuple(_symbols_of(path, text.encode()) for path, text in texts))
             case Stop():
                 self._stopping = True
         return None
@@ -351,6 +358,10 @@ class Worker:
         if project is None:
             raise FovealError(f"{root} is not open in the indexer")
         return project
+
+
+def _symbols_of(path: str, data: bytes) -> tuple[Symbol, ...]:
+    return parse_source(data, language_of(path, data[:256])).symbols
 
 
 def main(system: System | None = None, alarm: Alarm = set_alarm) -> None:

@@ -203,6 +203,9 @@ _SCRIPT_FACTS = f"""
 (pair_pattern value: (identifier) @variable)
 (array_pattern (identifier) @variable)
 (catch_clause parameter: (identifier) @variable)
+((call_expression function: (member_expression
+    object: [(identifier) (member_expression)] @last property: (property_identifier) @when))
+    (#set! fact "call") (#set! when "call apply bind"))
 """
 
 JAVASCRIPT_FACTS = f"""{_SCRIPT_FACTS}

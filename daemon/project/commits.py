@@ -143,6 +143,11 @@ def _blob_id(path: str, digits: int, system: System) -> str | None:
         return None
     except OSError:
         return ""  # it exists, but can't be read: equal to no blob
+    return blob_of(data, digits)
+
+
+def blob_of(data: bytes, digits: int) -> str:
+    """Return the blob id of a content, in a repository whose ids have 40 or 64 digits."""
     digest = hashlib.sha256 if digits == 64 else hashlib.sha1
     return digest(b"blob %d\0" % len(data) + data).hexdigest()
 

@@ -15,8 +15,11 @@ from ..core.errors import NotFound
 from ..core.storage import DatabaseError
 from ..core.work import Deadline, Work
 from ..index.records import LinkFirst
+from ..languages.shared.qualified_names import base_name
+from ..languages.shared.records import Symbol
 from ..privacy.policy import NO_POLICY, Policy
 from ..privacy.secret_gate import gate_of
+from ..project.records import Diff
 from ..workspace.records import ProjectSnapshot
 from ..workspace.service import Project, TreeFreshness, deadline_of
 from .lookups import describe_node, describe_symbols, find_files
@@ -87,6 +90,32 @@ class SearchAnswers:
                 " root, a definition as path#Name, a section as path#Title/Subtitle"
             )
         return {**node, "degraded": degraded, "clock": call.project.clock}
+
+    async def changes(self, call: ProjectCall, span: str) -> Answer:
+        """Return what a range of commits, or the work tree, breaks; `changes.py` describes it.
+
+        Raises `NotFound` without a repository, and `InvalidRequest` for a range that git doesn't know.
+        """
+        degraded = [*call.snapshot.degraded, *await self._settle(call)]
+        diff = await self._work.in_builder(partial(_read_changes, call.snapshot, span))
+        texts = [(file.path, text) for file in diff.files for text in (file.before, file.after)]
+        symbols = await self._searching.parse(texts)
+        try:
+            found, unlinked = await self._described_changes(call, diff, symbols)
+            if unlinked:
+                names = tuple(dict.fromkeys(base_name(each["symbol"]) for each in found["changes"]))
+                await self._searching.link_first(call.project, names, call.deadline)
+                found, unlinked = await self._described_changes(call, diff, symbols)
+        except DatabaseError as error:
+            raise NotFound(f"the index can't be read ({error}): ask again when it was built anew") from error
+        if unlinked:
+            degraded.append(f"{unlinked:,} files wait to be linked: callers and tests in them may be missing")
+        return {"project": call.project.root, **found, "degraded": degraded, "clock": call.project.clock}
+
+    async def _described_changes(
+        self, call: ProjectCall, diff: Diff, symbols: Sequence[tuple[Symbol, ...]]
+    ) -> tuple[Answer, int]:
+        return await self._work.in_builder(partial(_describe_changes, call.snapshot, diff, symbols))
 
     async def files(self, call: ProjectCall, query: str, limit: int) -> tuple[list[str], int]:
         """Return the files whose paths match, at most `limit`, and the number of all matches."""
@@ -179,6 +208,20 @@ class SearchAnswers:
         await self._freshness.wait_searchable(project, deadline)
         late = ["the tree was not compared with the disk in time"] if call.fresh == "tree" else []
         return [*late, *filter(None, (project.index_state.unsettled(project.tree, call.policy),))]
+
+
+def _read_changes(snapshot: ProjectSnapshot, span: str) -> Diff:
+    from .changes import read_changes  # imported here for the same reason as below
+
+    return read_changes(snapshot, span)
+
+
+def _describe_changes(
+    snapshot: ProjectSnapshot, diff: Diff, symbols: Sequence[tuple[Symbol, ...]]
+) -> tuple[Answer, int]:
+    from .changes import describe_changes  # loaded here too
+
+    return describe_changes(snapshot, diff, symbols)
 
 
 def _describe(snapshot: ProjectSnapshot, question: SearchQuery, result: SearchResult) -> DescribedHits:

@@ -16,7 +16,7 @@ from ..languages.shared.records import Symbol
 from ..project.service import Tree, best_suffix
 from .filters import Filter
 from .mentions import QUOTED_CODE, SymbolMention
-from .query import Hit, Need, Route
+from .query import FoundDefinition, Hit, Need, Route
 from .question import Question
 from .stack_trace import Frame
 
@@ -71,6 +71,10 @@ BEHIND_MAX = 20
 state for a short time after a switch of branches."""
 
 PATH_MATCHES_MAX = 20
+"""Maximum number of files that a written path may mean."""
+
+OUTSIDE = 0.3
+"""Factor for the certainty of a frame of which only the file's name is known to the project."""
 
 _NAME = re.compile(r"\w+")
 
@@ -143,6 +147,10 @@ class GatheredCandidates(Struct, frozen=True):
     used: bool = False
     unlinked: tuple[str, ...] = ()
     """Names that the answer is about and whose files may not be linked yet."""
+    named_lines: tuple[FoundDefinition, ...] = ()
+    """The definitions at the lines that the question names, such as the frames of a stack trace."""
+    recent: tuple[str, ...] = ()
+    """Files that were just edited (see `SearchQuery`)."""
     need: Need | None = None
     """The probability that the question needs code, if requested (see `with_need`)."""
 
@@ -150,6 +158,16 @@ class GatheredCandidates(Struct, frozen=True):
 SURELY_NAMED = 0.5
 """Minimum certainty that the question names a file for which the file is probably meant, even if it is a test
 or a document."""
+
+
+class FramedFile(NamedTuple):
+    """A file of the project that a frame of a stack trace names, with the certainty (0 to 1) that it is
+    meant; `is_sure` if the frame surely lies in the project."""
+
+    path: str
+    frame: Frame
+    certainty: float
+    is_sure: bool
 
 
 class RankedFile(NamedTuple):
@@ -207,10 +225,10 @@ def _beginning(word: str) -> str:
 
 
 def named_chunks(
-    question: Question, tree: Tree, reader: Reader
+    question: Question, tree: Tree, reader: Reader, places: Sequence[FoundDefinition] = ()
 ) -> tuple[list[tuple[ChunkPlace, float]], dict[str, float], dict[str, list[str]]]:
     """Return the chunks that a question names, with their certainties, best first; and, by file, the values
-    of `named` and `why` in `Candidates`."""
+    of `named` and `why` in `Candidates`. `places` are the definitions at the lines that it names."""
     why: dict[str, list[str]] = {}
     lines: dict[str, dict[int, float]] = {}
     named: dict[str, float] = {}
@@ -218,6 +236,16 @@ def named_chunks(
         named[path] = max(named.get(path, 0.0), score)
         lines.setdefault(path, {}).setdefault(line, score)
         why.setdefault(path, []).append(reason)
+    for path in dict.fromkeys(place.path for place in places):
+        own = [place for place in places if place.path == path]
+        kept = {
+            line: score
+            for line, score in lines.get(path, {}).items()
+            if any(place.first <= line <= place.last for place in own)  # others are of another version
+        }
+        lines[path] = {place.first: place.probability for place in own} | kept
+        named[path] = max(named.get(path, 0.0), own[0].probability)
+        why.setdefault(path, list(own[0].reasons))
     spans: dict[str, list[tuple[int, float]]] = {}
     for path, symbol, score in _definitions(question, reader):
         spans.setdefault(path, []).append((symbol.start_line, score))
@@ -316,28 +344,56 @@ def _raise(weights: dict[str, float], others: Mapping[str, float], factor: float
 def _places(question: Question, tree: Tree) -> Iterable[tuple[str, int, float, str]]:
     """Yield the files that a question names: path, line (0 for none), certainty (0 to 1), and reason."""
     framed = {frame.path for frame in question.frames}
-    mentions = [
-        (mention.path, mention.line, 1.0, "named in the question")
-        for mention in question.paths
-        if mention.path not in framed
-    ]
-    mentions += [
-        (frame.path, frame.line, 0.9**place * (0.3 if frame.library else 1.0), _frame_reason(frame))
-        for place, frame in enumerate(question.frames)
-        if frame.path
-    ]
-    if not mentions:
-        return
-    bearers: dict[str, list[str]] = {path.rstrip("/").rpartition("/")[2]: [] for path, *_ in mentions}
-    for path in tree.files:
-        names = bearers.get(path.rpartition("/")[2])
-        if names is not None:
-            names.append(path)
-    for written, line, score, reason in mentions:
-        matches = best_suffix(written, bearers[written.rstrip("/").rpartition("/")[2]])
+    for place, of in enumerate(framed_files(question.frames, tree)):
+        yield of.path, of.frame.line, 0.9**place * of.certainty, _frame_reason(of.frame)
+    mentions = [mention for mention in question.paths if mention.path not in framed]
+    bearers = _bearers([mention.path for mention in mentions], tree)
+    for mention in mentions:
+        matches = best_suffix(mention.path, bearers[_name_of(mention.path)])
         if 0 < len(matches) <= PATH_MATCHES_MAX:
             for path in matches:
-                yield path, line, score / math.sqrt(len(matches)), reason
+                yield path, mention.line, 1.0 / math.sqrt(len(matches)), "named in the question"
+
+
+def framed_files(frames: Iterable[Frame], tree: Tree) -> list[FramedFile]:
+    """Return the files of the project that frames name; those that surely lie in the project come first.
+
+    A frame surely lies there if the project has its whole path, or a folder and a name of it. A project may
+    itself be an installed package, so that a path of such a package may mean it too.
+    """
+    frames = [frame for frame in frames if frame.path]
+    bearers = _bearers([frame.path for frame in frames], tree)
+    found: list[FramedFile] = []
+    for frame in frames:
+        matches = best_suffix(frame.path, bearers[_name_of(frame.path)])
+        if 0 < len(matches) <= PATH_MATCHES_MAX:
+            is_sure = _is_of_project(frame, matches[0], tree.root)
+            certainty = (1.0 if is_sure else OUTSIDE) / math.sqrt(len(matches))
+            found += [FramedFile(path, frame, certainty, is_sure) for path in matches]
+    return sorted(found, key=lambda one: not one.is_sure)
+
+
+def _is_of_project(frame: Frame, path: str, root: str) -> bool:
+    """Whether a frame shares a folder and a name with a file of the project, or all that is known of it."""
+    *folders, name = frame.path.strip("/").split("/")
+    if not folders:
+        return not frame.library
+    folder = folders[-1].partition("@")[0]  # Go writes the version of a module behind its name
+    return path.endswith(f"{folder}/{name}") or ("/" not in path and folder == _name_of(root))
+
+
+def _bearers(written: Iterable[str], tree: Tree) -> dict[str, list[str]]:
+    """Return the paths of a project by the file names of written paths."""
+    bearers: dict[str, list[str]] = {_name_of(path): [] for path in written}
+    for path in tree.files if bearers else ():
+        named = bearers.get(path.rpartition("/")[2])
+        if named is not None:
+            named.append(path)
+    return bearers
+
+
+def _name_of(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]
 
 
 def _frame_reason(frame: Frame) -> str:

@@ -103,11 +103,15 @@ class TextPlace(NamedTuple):
 
 
 class WantedText(Struct, frozen=True):
-    """A text to search for. `least` is the minimum share that must match; a name must match as a whole."""
+    """A text to search for. `least` is the minimum share that must match; a name must match as a whole.
+
+    Prose that isn't marked as a message (`is_prose`) must match inside of a string literal: comments and
+    names of tests often say the same as a question."""
 
     text: str
     least: float
     is_name: bool = False
+    is_prose: bool = False
 
 
 def find_text(
@@ -223,7 +227,7 @@ def _wanted(question: Question, names: Iterable[str]) -> list[WantedText]:
     lines = [_LEVEL.sub("", line) for line in lines if not _ASKS.match(line)]
     symbols = {symbol.name for symbol in question.symbols}  # `names` has those without a definition
     lines = [line for line in lines if line.strip(" `\"'") not in symbols]
-    wanted += [WantedText(text, PLAIN_SHARE) for text in map(_cleaned, lines) if _tells(text)]
+    wanted += [WantedText(text, PLAIN_SHARE, is_prose=True) for text in map(_cleaned, lines) if _tells(text)]
     unique: dict[str, WantedText] = {}
     for one in wanted:
         unique.setdefault(one.text, one)
@@ -275,7 +279,7 @@ def _runs(wanted: WantedText, text: str) -> Iterator[tuple[int, float]]:
     lines = [message.covered(line) for line in plain.split("\n")]
     best, at = 0.0, 0
     for place, one in enumerate(lines):
-        if not one.words:
+        if not one.words or (wanted.is_prose and not one.in_string):
             continue
         near = lines[place : place + NEAR_LINES]
         share = message.share(set().union(*(each.words for each in near))) * one.factor
@@ -291,11 +295,13 @@ def _runs(wanted: WantedText, text: str) -> Iterator[tuple[int, float]]:
 class _Covered(NamedTuple):
     """The words of a message, by index, that a line contains in runs, with the factor of the line.
 
-    `pieces` is the number of runs, 0 if the line contains the message as a whole."""
+    `pieces` is the number of runs, 0 if the line contains the message as a whole; `in_string` if one of them
+    begins inside of a string literal."""
 
     words: frozenset[int]
     factor: float
     pieces: int = 0
+    in_string: bool = False
 
 
 _NOTHING = _Covered(frozenset(), 1.0)
@@ -340,8 +346,9 @@ class _Message:
         where = line.find(self.text)
         if where >= 0:
             behind = line[where + len(self.text) :][:1]
-            factor = _factor(line, where) * (WITHIN_WORD if behind.isalnum() else 1.0)
-            return _Covered(frozenset(range(len(self._spans))), factor)
+            place = _factor(line, where)
+            factor = place * (WITHIN_WORD if behind.isalnum() else 1.0)
+            return _Covered(frozenset(range(len(self._spans))), factor, in_string=place == INSIDE_STRING)
         if not any(pair in line for pair in self._pairs):
             return _NOTHING
         found: set[int] = set()
@@ -359,7 +366,11 @@ class _Message:
             elif self._counts_alone(at, line):
                 single.add(at)
             at = last + 1
-        return _Covered(frozenset(found | single), factor, pieces) if found else _NOTHING
+        return (
+            _Covered(frozenset(found | single), factor, pieces, factor == INSIDE_STRING)
+            if found
+            else _NOTHING
+        )
 
     def _counts_alone(self, at: int, line: str) -> bool:
         """Whether a single word counts: it is long, or the line also has the punctuation that follows it."""

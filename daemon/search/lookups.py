@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from ..core.errors import PermissionDenied
 from ..core.storage import DatabaseError
+from ..graph.records import UNCALLED
 from ..graph.service import fitting
 from ..index.service import Reader, masked_symbols
 from ..languages.shared.qualified_names import base_name
@@ -93,13 +94,17 @@ def _neighbours(
 ) -> dict[str, Any]:
     """Return the callers and callees of a node, and the superclasses and subclasses of a class.
 
-    An unknown callee has a `name` instead of a node id. `more` names the lists that were cut.
+    An unknown callee has a `name` instead of a node id. `more` names the lists that were cut. `remark` says
+    that only tests and examples call it.
     """
     # Imported here because loading this module takes longer than starting the daemon.
-    from ..graph.service import neighbours
+    from ..graph.service import CodeGraph, is_uncalled, neighbours
 
-    neighbourhood, more = neighbours(snapshot.tree, reader, path, symbol)
+    graph = CodeGraph(snapshot.tree, reader)
+    neighbourhood, more = neighbours(graph, path, symbol)
     described: dict[str, Any] = to_builtins(neighbourhood)
+    if symbol is not None and is_uncalled(path, symbol, graph):
+        described["remark"] = UNCALLED
     return {**described, "more": more} if more else described
 
 

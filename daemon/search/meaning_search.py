@@ -26,6 +26,9 @@ FIRST_S = 0.15
 maximum seconds for this. One core embeds 160 a second, so about 20 in this time."""
 
 
+LATE = "not searched by meaning: the embedding model didn't answer in time"
+
+
 class VectorsFound(NamedTuple):
     """Result of a vector search.
 
@@ -63,13 +66,18 @@ class MeaningSearch:
         if self.enabled and self._settled:
             self._loop.call_soon_threadsafe(self._begin_early, question, files, context=self._context)
 
-    async def found(self, gathered: GatheredCandidates) -> VectorsFound:
-        """Wait for the vector search and return its result; starts it if it isn't running."""
+    async def found(self, gathered: GatheredCandidates, reserved_s: float) -> VectorsFound:
+        """Wait for the vector search and return its result; starts it if it isn't running.
+
+        The wait ends `reserved_s` seconds before the deadline, which are for ranking."""
         if self._found is None:
             first = tuple(number for number, _ in gathered.candidates.lexical[:FIRST_MAX])
             self._begin(gathered.question, gathered.files, first)
         assert self._found is not None
-        return await self._found
+        await asyncio.wait(
+            (self._found,), timeout=self._deadline.left(VECTORS_WAIT_S + reserved_s) - reserved_s
+        )
+        return self._found.result() if self._found.done() else VectorsFound(problem=LATE)
 
     def cancel(self) -> None:
         """Cancel the vector search if it is running, since its result isn't needed any more."""
@@ -109,7 +117,7 @@ class MeaningSearch:
             async with asyncio.timeout(within_s):
                 hits = await self._semantics.search(command)
         except TimeoutError:
-            return VectorsFound(problem="not searched by meaning: the embedding model didn't answer in time")
+            return VectorsFound(problem=LATE)
         except FovealError as error:
             return VectorsFound(problem=f"not searched by meaning: {error}")
         problem = self._semantics.incomplete if hits.pending else ""

@@ -63,11 +63,12 @@ def gather_hits(
         snapshot.lexical,
         ask.filter,
         ask.route,
-        _most(ask),
+        max(_most(ask), ask.graph_limit),
         ask.relation,
         ask.limit,
         vectors.begin_early,
         linked_first=linked_first,
+        recent=ask.recent,
     )
     if gathered.answer is not None:
         hits = tuple(answered(gathered.question, gathered.answer)) if ask.definitions else gathered.answer
@@ -92,7 +93,10 @@ def conclude_hits(
         )
     )
     if ask.definitions:
-        gathered = with_need(gathered, vectors, hits, snapshot.lexical)
+        by_words = hits
+        if vectors or not embedded:  # the need must not depend on how much is embedded
+            by_words = tuple(conclude(gathered, (), snapshot.tree, reader, _most(ask), definitions=True))
+        gathered = with_need(gathered, by_words, snapshot.lexical)
     return gathered, hits
 
 
@@ -118,13 +122,14 @@ def joined(hits: tuple[Hit, ...], others: tuple[Hit, ...], ask: SearchQuery) -> 
     return (*hits, *behind)
 
 
-def given(hits: tuple[Hit, ...], ask: SearchQuery, policy: Policy) -> tuple[Hit, ...]:
-    """Return the hits to send: those in files of the scope first, none in hidden files or with low scores."""
+def given(hits: tuple[Hit, ...], ask: SearchQuery, policy: Policy, limit: int) -> tuple[Hit, ...]:
+    """Return the hits to send, at most `limit`: those in files of the scope first, none in hidden files or
+    with low scores."""
     if ask.first:
         hits = tuple(sorted(hits, key=lambda hit: hit.path not in ask.first))
     # The generator checks the policy only for the hits that are sent; there may be a thousand more.
     shown = (hit for hit in hits if hit.score >= ask.min_score and not policy.hides(hit.path))
-    return tuple(islice(shown, ask.limit))
+    return tuple(islice(shown, limit))
 
 
 def _most(ask: SearchQuery) -> int:

@@ -102,17 +102,19 @@ have no subject."""
 
 NEED_MIN: Final = 0.25
 """Minimum probability that a prompt needs code; below it no search results are sent. It is low because
-withholding needed code is worse than sending too much: 96 % of the prompts below it in benchmarks/silence, in
-sets that weren't used for the fit, need nothing."""
+withholding needed code is worse than naming a few places: of the prompts of benchmarks/silence that were left
+out of the fit, .88 of those that need nothing and .02 of the tasks lie below it."""
 
-NEED_SURE: Final = 0.75
-"""Minimum probability that a prompt needs code for the best place to be sent always."""
+NEED_SURE: Final = 0.5
+"""Minimum probability that a prompt needs code for definitions to be sent whole; from `NEED_MIN` on only
+likely places are named. Of the prompts that need nothing .95 lie below it, and .08 of the tasks."""
 
 
 class Need(Struct, frozen=True):
     """The probability (0 to 1) that a prompt needs code, and the reason in words.
 
-    `hint` is a text to send instead of search results if the probability is low, or ""."""
+    It allows one of three: nothing, likely places in a line each (`is_probable`), or definitions whole
+    (`is_sure`). `hint` is a text to send if no search results are sent, or ""."""
 
     probability: float
     reason: str
@@ -125,16 +127,20 @@ class Need(Struct, frozen=True):
 
     @property
     def is_sure(self) -> bool:
-        """Whether the best place is sent even if its own probability is low."""
+        """Whether definitions are worth sending whole, and not only as likely places."""
         return self.probability >= NEED_SURE
+
+
+GRAPH_PLACES: Final = 200
+"""Maximum number of places of a graph answer for an agent: a line each, some 5,000 tokens in all."""
 
 
 class SearchQuery(Struct, frozen=True):
     """A question about a project. `route` forces a route, None lets the words decide. `limit` counts files.
 
-    With `for_agent` (the number of places to show) or `definitions`, hits list the definitions that may be
-    needed. With `definitions`, an answer from the graph or from a named place is also followed by the results
-    of the lexical and vector search."""
+    With `for_agent` (the number of places to show, of the graph's `GRAPH_PLACES`) or `definitions`, hits list
+    the definitions that may be needed. With `definitions`, an answer from the graph or from a named place is
+    also followed by the results of the lexical and vector search."""
 
     text: str
     limit: int
@@ -143,10 +149,17 @@ class SearchQuery(Struct, frozen=True):
     min_score: float = 0.0
     first: frozenset[str] = frozenset()
     """Files of the scope that asks. Their hits come before all others."""
+    recent: tuple[str, ...] = ()
+    """Files that were just edited, whose definitions are more probable (`EDITED_ODDS`)."""
     definitions: bool = False
     for_agent: int = 0
     relation: Relation | None = None
     """If set, only the graph answers, with this relation of the names in the text."""
+
+    @property
+    def graph_limit(self) -> int:
+        """The maximum number of places in an answer of the graph, which an agent needs completely."""
+        return max(self.limit, GRAPH_PLACES) if self.for_agent else self.limit
 
 
 class DescribedHits(NamedTuple):

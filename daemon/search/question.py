@@ -22,6 +22,7 @@ from .blocks import (
     telling_lines,
 )
 from .error_messages import ErrorMention, find_errors
+from .failed_tests import FailedTest, find_failed_tests
 from .mentions import MAX_PATHS, SHAPED, PathMention, SymbolMention, find_paths, find_symbols
 from .patterns import compiled
 from .stack_trace import Frame, frames_in
@@ -93,6 +94,11 @@ class Question:
     def frames(self) -> tuple[Frame, ...]:
         """The frames of stack traces, the most relevant first."""
         return frames_in([line for block in self._blocks if block.kind != "diff" for line in block.lines])
+
+    @cached_property
+    def failed_tests(self) -> tuple[FailedTest, ...]:
+        """The tests that pasted output reports as failed."""
+        return find_failed_tests(line for block in self._blocks for line in block.lines)
 
     @cached_property
     def symbols(self) -> tuple[SymbolMention, ...]:

@@ -15,6 +15,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from ..graph.records import PLACE
 from .graph_cues import CUES, EXPLAINED, FIRST, OF_ALL, WORDS, Cue
 from .mentions import TITLE_CASE, certainty_of, read_path
 from .places import PlaceMention, find_places, has_filter
@@ -50,6 +51,10 @@ def route_question(question: Question, is_name: IsName) -> RoutedQuestion:
     """Return the route of a question. Pasted traces, logs and diffs are searched by all means (`hybrid`)."""
     asked = question.asked
     code = "code" in question.pasted
+    place = PLACE.fullmatch(question.text.strip())
+    if place:
+        evidence = (f"names a line: {place[0]}",)
+        return RoutedQuestion("structural", evidence, "definition", (place[0],))
     for pasted in question.pasted:
         if pasted != "code":
             return RoutedQuestion("hybrid", (f"holds a pasted {pasted}",))
@@ -137,7 +142,11 @@ class _Sentence:
             return token.sure
         before, behind = self._form(at - 1), self._form(at + 1)
         if token.form in EXPLAINED:
-            stands = (before in CUES and not behind) or (before in WORDS["auxiliary"] and behind in CUES)
+            is_last = at == len(self.forms) - 1  # a name behind it has no form
+            joins = token.form == "from" and before.startswith(("inherit", "deriv"))
+            stands = (before in CUES and is_last and not joins) or (
+                before in WORDS["auxiliary"] and behind in CUES
+            )
             stands = stands or (before in WORDS["article"] and behind in WORDS["kind"])
         else:
             stands = behind in WORDS["kind"] or before not in WORDS["article"]

@@ -9,14 +9,15 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..core.confined_folder import stamp_now
-from ..graph.records import CLASSES
-from ..graph.service import needed_by
+from ..graph.records import CLASSES, UNCALLED
+from ..graph.service import CodeGraph, is_uncalled, needed_by
 from ..index.records import StoredChunk
 from ..index.service import Reader, document_terms, query_terms
 from ..languages.shared.records import Symbol
 from ..privacy.secret_values import mask_pieces
 from ..project.service import ContentReader, is_current, role_of, split_lines
 from ..workspace.records import ProjectSnapshot
+from .filters import EVERYTHING, Filter
 from .query import DescribedHits, Hit, SearchQuery, SearchResult
 
 SNIPPET_LINES = 12
@@ -42,7 +43,7 @@ def describe_hits(snapshot: ProjectSnapshot, ask: SearchQuery, result: SearchRes
         if ask.for_agent:
             for_all = result.intent == "structural"
             return describe_for_agents(
-                snapshot, ask.text, result.hits, ask.for_agent, reader, asks_for_all=for_all
+                snapshot, ask.text, result.hits, ask.for_agent, reader, ask.filter, asks_for_all=for_all
             )
         return describe_each(snapshot, ask.text, result.hits, reader)
 
@@ -193,6 +194,7 @@ def describe_for_agents(
     hits: Sequence[Hit],
     limit: int,
     reader: Reader,
+    chosen: Filter = EVERYTHING,
     *,
     asks_for_all: bool = False,
 ) -> DescribedHits:
@@ -205,7 +207,7 @@ def describe_for_agents(
     question asks for all usages; if the graph has no answer, no place is then returned alone. Blocks. Raises
     `DatabaseError`.
     """
-    placed = [item for hit in hits for item in _placed(hit, reader)]
+    placed = [item for hit in hits for item in _placed(hit, reader, chosen)]
     answered = [item for item in placed if item[0].certainty]
     ranked = sorted((item for item in placed if not item[0].certainty), key=lambda one: -one[1])
     best = None if asks_for_all and not answered else _best(answered, ranked)
@@ -233,12 +235,16 @@ Placed = tuple[Hit, float]
 """A hit at a definition that may be meant, and the probability that it is."""
 
 
-def _placed(hit: Hit, reader: Reader) -> Iterator[Placed]:
-    """Yield the hit once for each definition of its file that may be meant, with the definition's chunk."""
+def _placed(hit: Hit, reader: Reader, chosen: Filter) -> Iterator[Placed]:
+    """Yield the hit once for each definition of its file that may be meant and has a chosen kind, with the
+    definition's chunk."""
     if hit.certainty or not hit.definitions:
         yield hit, 0.0
         return
-    for meant in hit.definitions[:OF_FILE_MAX]:
+    meant_here = [each for each in hit.definitions if _has_kind(each.symbol, chosen)][:OF_FILE_MAX]
+    if not meant_here:  # the place itself has the kind
+        yield hit, hit.definitions[0].probability
+    for meant in meant_here:
         chunk = hit.chunk
         if not (chunk.start_line <= meant.last and meant.first <= chunk.end_line):
             stored = reader.chunks.at([(hit.path, meant.first)]).get((hit.path, meant.first))
@@ -247,6 +253,10 @@ def _placed(hit: Hit, reader: Reader) -> Iterator[Placed]:
             chunk = stored
         line = hit.line if meant.first <= hit.line <= meant.last else 0
         yield replace(hit, chunk=chunk, node=meant.symbol, line=line, more=()), meant.probability
+
+
+def _has_kind(symbol: Symbol | None, chosen: Filter) -> bool:
+    return not chosen.kinds or (symbol is not None and symbol.kind in chosen.kinds)
 
 
 def _best(answered: Sequence[Placed], ranked: Sequence[Placed]) -> Placed | None:
@@ -289,6 +299,8 @@ def _whole(snapshot: ProjectSnapshot, reader: Reader, hit: Hit) -> dict[str, Any
         "definition": "\n".join(lines[symbol.start_line - 1 : last]),
         "truncated": last < symbol.end_line,
     }
+    if is_uncalled(hit.path, symbol, CodeGraph(snapshot.tree, reader)):
+        whole["remark"] = UNCALLED
     needs = list(_needs(contents, reader, hit.path, symbol))
     return whole | ({"needs": needs} if needs else {})
 

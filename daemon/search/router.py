@@ -23,6 +23,7 @@ from .candidates import (
     COVERED_FILES,
     LEXICAL_MAX,
     RARE_FILES,
+    SURELY_NAMED,
     Candidates,
     GatheredCandidates,
     RankedFile,
@@ -33,15 +34,24 @@ from .candidates import (
     rarities,
     search_terms,
 )
-from .definitions import FILES_MAX, FUNCTIONS, find_definitions
+from .definitions import FILES_MAX, FUNCTIONS, find_definitions, with_edited
 from .exact_text import TextPlace, defines_alone, find_text, has_name, unknown_names, weight_of
 from .filters import Filter
-from .need import need_of
+from .glossary import in_english
+from .named_lines import (
+    named_lines,
+    suspected_files,
+    with_named_lines,
+    with_suspected,
+    without_named_lines,
+)
+from .need import Evidence, need_of
 from .places import narrow
 from .query import FoundDefinition, Hit, Relation, Route
 from .question import Question, take_apart
 from .question_route import RoutedQuestion, route_question, with_relation
 from .ranking import list_ranks, rank, topic_terms
+from .test_blocks import rank_tests
 
 if TYPE_CHECKING:
     from ..index.service import LexicalReader
@@ -96,16 +106,19 @@ def gather(
     on_words: Callable[[Question, tuple[int, ...] | None], None] = lambda _question, _files: None,
     *,
     linked_first: bool = False,
+    recent: tuple[str, ...] = (),
 ) -> GatheredCandidates:
     """Divide a question into its parts, choose its route, and ask the code graph and the lexical index.
 
     With `relation` only the graph answers, with this relation of the names in the text. `on_words` is called
     before the lexical search, with the question and the ids of the files to search (None for all).
-    `linked_first` says that the files that mention the names in the question are linked.
+    `linked_first` says that the files that mention the names in the question are linked. `recent` are files
+    that were just edited.
 
     Raises `ValueError` for a glob that can't be used.
     """
-    question = take_apart(text)
+    english = in_english(text)
+    question = take_apart(f"{text} {english}" if english else text)
     if relation:
         decided = with_relation(relation, question)
     else:
@@ -127,7 +140,7 @@ def gather(
         searched = list(tree.files)  # otherwise hidden files would fill most of each result list
     files = None if searched is None else tuple(sorted(reader.chunks.file_ids(searched).values()))
     start = GatheredCandidates(question, decided.route, taken, evidence, chosen, Candidates(), {}, files)
-    start = replace(start, narrowed=chosen != given)
+    start = replace(start, narrowed=chosen != given, recent=recent)
     if files is not None and not files:
         return replace(start, answer=())
     if taken == "structural":
@@ -173,9 +186,19 @@ def conclude(
     ranked = rank(gathered.question, candidates, languages, rarity, most)
     by_path: dict[str, list[FoundDefinition]] = {}
     if definitions:
-        for definition in find_definitions(
-            gathered.question, ranked, reader.symbols, candidates, languages, rarity
-        ):
+        definitions_found = find_definitions(
+            gathered.question,
+            ranked,
+            reader.symbols,
+            without_named_lines(candidates, gathered.named_lines),
+            languages,
+            rarity,
+        )
+        wanted = "test" in gathered.question.wanted
+        definitions_found = rank_tests(definitions_found, languages, reader, wanted=wanted)
+        definitions_found = with_edited(definitions_found, gathered.recent)
+        definitions_found = with_named_lines(definitions_found, gathered.named_lines)
+        for definition in with_suspected(definitions_found, suspected_files(gathered)):
             by_path.setdefault(definition.path, []).append(
                 _with_text(definition, candidates, used=gathered.used)
             )
@@ -185,23 +208,28 @@ def conclude(
 
 
 def with_need(
-    gathered: GatheredCandidates,
-    vector_hits: Sequence[tuple[bytes, float]],
-    hits: Sequence[Hit],
-    handle: LexicalHandle,
+    gathered: GatheredCandidates, found: Sequence[Hit], handle: LexicalHandle
 ) -> GatheredCandidates:
-    """Add the probability that the question needs code, computed from its words and the found definitions.
+    """Add the probability that the question needs code, computed from its words and what they found.
 
-    If the lexical index can't be read, `need` stays None."""
-    named = max((score for _, score in gathered.candidates.tree), default=0.0)
-    probabilities = [definition.probability for hit in hits for definition in hit.definitions]
-    nearest = max((score for _, score in vector_hits), default=None)
+    `found` are the hits of a search without vectors. If the lexical index can't be read, `need` stays None.
+    """
     try:
-        return replace(
-            gathered, need=need_of(gathered.question, handle.current(), named, probabilities, nearest)
-        )
+        need = need_of(gathered.question, handle.current(), evidence_in(gathered, found))
+        return replace(gathered, need=need)
     except (LexicalDamaged, OSError):
         return gathered
+
+
+def evidence_in(gathered: GatheredCandidates, found: Sequence[Hit]) -> Evidence:
+    """Return what the words of a question found; a text found word for word doesn't count as a name."""
+    candidates = gathered.candidates
+    named = (score for number, score in candidates.tree if number not in candidates.lines)
+    return Evidence(
+        max(named, default=0.0),
+        max(candidates.exact.values(), default=0.0),
+        [definition.probability for hit in found for definition in hit.definitions],
+    )
 
 
 def _with_text(one: FoundDefinition, candidates: Candidates, *, used: bool) -> FoundDefinition:
@@ -253,10 +281,16 @@ def _with_candidates(
     paths: Sequence[str] | None,
     files_wanted: int,
 ) -> GatheredCandidates:
-    named, by_name, why = named_chunks(start.question, tree, reader)
+    places = named_lines(start.question, tree, reader)
+    named, by_name, why = named_chunks(start.question, tree, reader, places)
     if paths is not None:
         allowed = set(paths)
         named = [pair for pair in named if pair[0].path in allowed]
+        places = [place for place in places if place.path in allowed]
+    start = replace(start, named_lines=tuple(places))
+    for path in suspected_files(start):
+        by_name[path] = max(by_name.get(path, 0.0), SURELY_NAMED)
+        why.setdefault(path, []).append("edited just before")
     exact: list[TextPlace] = []
     hits: list[LexicalHit] = []
     rarity: dict[str, float] = {}

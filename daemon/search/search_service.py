@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeVar
@@ -17,6 +17,7 @@ from ..core.work import Deadline, Work
 from ..embedding.service import EmbedderClient
 from ..index.records import LinkFirst, RebuildLexical
 from ..index.service import Reader
+from ..languages.shared.records import Symbol
 from ..privacy.policy import NO_POLICY, Policy
 from ..workspace.records import ProjectSnapshot
 from ..workspace.service import IndexerClient, Project, before_search
@@ -41,6 +42,10 @@ FEW_UNREAD = 64
 READING_WAIT_S = 60.0
 """Maximum seconds to wait until the unread files that a question needs are read and linked, if the deadline
 allows it."""
+
+RANKING_SHARE = 2.0
+"""Time reserved for ranking, relative to the time that gathering took in the same search. For prompts
+on caddy ranking takes 1.5 to 2.3 times as much processor time."""
 
 PREFERRED_HITS = 10
 """Number of the best hits whose files are embedded before others, if they have no vectors yet."""
@@ -77,7 +82,7 @@ class SearchService:
                 project, snapshot, ask, deadline, linked_first=first
             )
             unlinked = () if unread else gathered.unlinked
-            if unlinked and await self._link_first(project, unlinked, deadline):
+            if unlinked and await self.link_first(project, unlinked, deadline):
                 snapshot = project.snapshot(policy)
                 gathered, hits, degraded = await self._answer(
                     project, snapshot, ask, deadline, linked_first=True
@@ -96,7 +101,8 @@ class SearchService:
             reason = f"the index can't be read ({error}): nothing can be found until it is built anew"
             return SearchResult((), ask.route or "hybrid", ask.route or "hybrid", (), (reason,), _HINT)
         best = max((hit.score for hit in hits), default=0.0)
-        hits = pipeline.given(hits, ask, policy)
+        limit = ask.limit if gathered.answer is None else ask.graph_limit
+        hits = pipeline.given(hits, ask, policy, limit)
         hint = "" if hits or not ask.limit else pipeline.hint_for(project, snapshot, ask, gathered, best)
         reasons = tuple(dict.fromkeys(degraded))
         if hits:  # the next question is probably about the same files
@@ -118,6 +124,8 @@ class SearchService:
         vectors = MeaningSearch(
             self._work, self._semantics, project.root, deadline, settled=self.is_settled(project)
         )
+        now = asyncio.get_running_loop().time
+        began = now()
         try:
             gather = partial(_gather, snapshot, ask, vectors, linked_first=linked_first)
             gathered, hits = await self._read(snapshot, gather)
@@ -126,7 +134,7 @@ class SearchService:
                 self._rebuild(project)
             if hits is not None:
                 return gathered, hits, degraded
-            found, problem, embedded = await vectors.found(gathered)
+            found, problem, embedded = await vectors.found(gathered, RANKING_SHARE * (now() - began))
         finally:
             vectors.cancel()
         if problem:
@@ -136,6 +144,10 @@ class SearchService:
         conclude = partial(conclude_hits, snapshot, ask, gathered, found, embedded=embedded)
         gathered, concluded = await self._read(snapshot, conclude)
         return gathered, concluded, degraded
+
+    async def parse(self, texts: Sequence[tuple[str, str]]) -> list[tuple[Symbol, ...]]:
+        """Return the definitions of texts that aren't indexed. Raises `FovealError` without an indexer."""
+        return await self._indexing.parse(texts)
 
     def is_settled(self, project: Project) -> bool:
         """Whether no chunk waits for its vector, so that the same question will get the same answer later."""
@@ -168,7 +180,7 @@ class SearchService:
             return False
         return await self._ask_first(wanted, before_search(deadline).left(READING_WAIT_S))
 
-    async def _link_first(self, project: Project, names: tuple[str, ...], deadline: Deadline) -> bool:
+    async def link_first(self, project: Project, names: tuple[str, ...], deadline: Deadline) -> bool:
         """Ask the indexer to link the files that mention some names before all others.
 
         Returns False if linking takes too long or isn't possible yet."""

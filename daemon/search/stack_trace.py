@@ -214,7 +214,7 @@ _PATTERNS = (
     ),
     # Ruby:     from /srv/app/cart.rb:12:in `total'
     (
-        r"\s*+(?:\d{1,4}: )?(?:from )?(?P<path>[^\s:]{1,400}):(?P<line>\d{1,7}):in "
+        r"\s*+(?:\d{1,4}: |# )?(?:from )?(?P<path>[^\s:]{1,400}):(?P<line>\d{1,7}):in "
         r"[`'](?P<function>[^'\n]{1,200})'"
     ),
     # Elixir:   (shop 0.1.0) lib/shop/cart.ex:12: Shop.Cart.total/1

@@ -9,7 +9,16 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..graph.records import CLASSES, FOUND_MAX, IMPACT_DEPTH, Findings, FindPlaces, FoundPlace, Meaning
+from ..graph.records import (
+    CLASSES,
+    FOUND_MAX,
+    IMPACT_DEPTH,
+    UNCALLED,
+    Findings,
+    FindPlaces,
+    FoundPlace,
+    Meaning,
+)
 from ..graph.service import (
     CodeGraph,
     at_definition,
@@ -135,6 +144,9 @@ def answer(
         findings = _asked(relation, meanings, graph, depth, limit, paths)
     hits = list(islice(_hits(findings.found, graph, chosen, paths), max(limit, 0)))
     remarks.extend(findings.remarks)
+    only_tested = relation == "callers" and findings.found and not findings.more
+    if only_tested and all(graph.place(each.path) for each in findings.found):
+        remarks.append(f"{' and '.join(each.written for each in meanings)} {UNCALLED}")
     if len(hits) < len(findings.found) or findings.more:
         least = "more than " if findings.more else ""
         filtered = "" if chosen == EVERYTHING and paths is None else ", before the filter"

@@ -64,6 +64,10 @@ class TimelinePage(Struct, frozen=True):
     next: str
 
 
+ASKING = frozenset(("start", "resume", "prompt", "subagent", "compaction"))
+"""The kinds of entries that a context answers."""
+
+
 class Timeline:
     """What happens in sessions. On the event loop only.
 
@@ -101,7 +105,7 @@ class Timeline:
         entry = self._entry(session_id, event.kind, agent, event.agent_name, event.text)
         if event.kind == "subagent" and agent:
             _remember(self._tasks, key, entry)
-        if event.kind in {"start", "resume", "prompt", "subagent", "compaction"}:
+        if event.kind in ASKING:
             _remember(self._open, key, entry)
         self._deliveries.put(entry)
 
@@ -122,12 +126,15 @@ class Timeline:
         _remember(self._last_context, conversation, context_id)
 
     def too_late(self, session_id: str, agent_id: str) -> bool:
-        """Record that the context for a conversation's latest prompt or start wasn't ready in time; a
-        context that follows nevertheless undoes this. Returns whether there is such an entry."""
-        entry = self._open.get((session_id, agent_id))
-        if entry is None or entry.outcome:
+        """Record that the context for a conversation's latest prompt or start wasn't ready in time, or went
+        without what is about the prompt; a context that follows undoes this. Returns whether there is such an
+        entry."""
+        key = session_id, agent_id
+        entry = self._open.get(key) or self._latest.get(session_id)
+        if entry is None or entry.outcome or (entry.agent_id, entry.kind in ASKING) != (agent_id, True):
             return False
         entry.outcome = "too late"
+        _remember(self._open, key, entry)
         self._deliveries.put(entry)
         return True
 

@@ -28,11 +28,20 @@ CHANGED_OFTEN = 3
 """Number of the latest commits that must change a file for it to count as often changed."""
 
 
+OPEN, EDITED = "open in an editor", "recently edited"
+"""The reasons of files that somebody has open or changed."""
+
+
 class HotNode(Struct, frozen=True):
     """A file that is being worked on, and the reason why it counts as such."""
 
     path: str
     reason: str
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether it was edited or is open, so that a prompt may follow it up."""
+        return self.reason in {EDITED, OPEN}
 
 
 class HotFiles:
@@ -92,8 +101,8 @@ class HotFiles:
         changed = [file for file in activity if file.commits >= CHANGED_OFTEN]
         found: dict[str, HotNode] = {}
         for reason, paths in (
-            ("open in an editor", list(reversed(self._opened))),
-            ("recently edited", edited),
+            (OPEN, list(reversed(self._opened))),
+            (EDITED, edited),
             ("often asked for", [path for path, _ in sorted(often, key=_most_first)]),
             ("often changed", [file.path for file in sorted(changed, key=lambda file: -file.commits)]),
         ):

@@ -7,6 +7,7 @@ import contextlib
 import logging
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 
 from msgspec.structs import replace
@@ -23,12 +24,15 @@ from ..index.records import (
     Event,
     FileActivity,
     OpenProject,
+    Parsed,
+    ParseTexts,
     ProjectProgress,
     Refreshed,
     Reindex,
     SyncTree,
     TreeDelta,
 )
+from ..languages.shared.records import Symbol
 from ..project.service import Tree
 from .index_view import read_tree
 from .project import Project
@@ -51,6 +55,9 @@ REOPEN_S = 30.0
 DISTRUST_S = 3_600.0
 """Minimum seconds between two rebuilds of an index that only a reader found damaged. Damage that a check of
 the index confirms always leads to a rebuild."""
+
+PARSED_AT_ONCE = 10
+"""Number of texts parsed with one command, between which the indexer serves others: some 50 ms."""
 
 PATHS_MAX = 100
 """Maximum number of changed paths that an event names; its `count` gives the full number."""
@@ -94,6 +101,14 @@ class IndexerClient:
         `FovealError`."""
         reply: Refreshed | None = await self.link.request(command)
         return reply
+
+    async def parse(self, texts: Sequence[tuple[str, str]]) -> list[tuple[Symbol, ...]]:
+        """Return the definitions of texts, each given with its path. Raises as `ask` does."""
+        found: list[tuple[Symbol, ...]] = []
+        for start in range(0, len(texts), PARSED_AT_ONCE):
+            parsed: Parsed = await self.link.request(ParseTexts(tuple(texts[start : start + PARSED_AT_ONCE])))
+            found += parsed.symbols
+        return found
 
     async def sync(self, project: Project) -> Tree | None:
         """Wait until every change on the disk is indexed, and return the tree that includes these changes.

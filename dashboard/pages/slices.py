@@ -24,6 +24,7 @@ TYPES: Final[Mapping[str, str]] = {
     "expansion": "added to focus",
     "session_set": "file of the session",
     "document": "found or named",
+    "place": "likely place",
     "compressed_segment": "found, a part",
     "dependency": "neighbour",
     "hot": "worked on",

@@ -1,4 +1,4 @@
-"""The tools that find code: search_code and find_symbol."""
+"""The tools about code: search_code, find_symbol, and changes, which says what a diff breaks."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from ...ipc.errors import NOT_FOUND, RpcError
+from ..changes import groups, summary
 from .caller import DaemonSession, ToolError
 from .tool import (
     CHARACTERS_PER_TOKEN,
@@ -17,15 +18,17 @@ from .tool import (
     inline,
     max_tokens,
     number,
+    optional_number,
     plain,
     text,
     texts,
+    truth,
 )
 
 MOST_TOKENS = 10_000
 """Maximum tokens of an answer; above it Claude Code warns."""
 
-WHY_READ_SO = ("asks ", "names ", "holds ", "commands ", "the caller chose ")
+WHY_READ_SO = ("asks ", "names ", "holds ", "commands ", "the caller ")
 """The beginnings of evidence that only explains why a question took its route."""
 
 
@@ -93,12 +96,13 @@ async def _find(session: DaemonSession, given: dict[str, Any]) -> list[str]:
         "\n".join([NOTE, *remarks_of(found), ""]),
         *(["Nothing has exactly this name; the nearest:"] if guessed else []),
         *places,
-        *await _details(session, matches[0]["node_id"], given["max_tokens"]),
+        *await _details(session, matches[0]["node_id"], given),
     ]
 
 
-async def _details(session: DaemonSession, node_id: str, limit: int) -> list[str]:
-    """Return the text of the best match and what it is related to, nothing if it no longer exists."""
+async def _details(session: DaemonSession, node_id: str, given: dict[str, Any]) -> list[str]:
+    """Return the text of the best match with numbered lines, and how much is related to it, with `all` what;
+    nothing if it no longer exists."""
     try:
         node = await session.ask("GetNode", node_id=node_id)
     except RpcError as error:
@@ -106,17 +110,33 @@ async def _details(session: DaemonSession, node_id: str, limit: int) -> list[str
             raise
         return []
     # A file is only named here: its text can be read from the disk.
-    definition = cut(node["definition"], limit * CHARACTERS_PER_TOKEN // 2) if "#" in node_id else ""
+    text = numbered(node["definition"], node["start_line"]) if "#" in node_id else ""
+    definition = cut(text, given["max_tokens"] * CHARACTERS_PER_TOKEN // 2)
     lines = [f"\nThe first of them:\n{block(definition)}"] if definition else []
-    if definition != node["definition"] and definition:
+    if definition != text and definition:
         lines.append("It goes on in the file.")
+    if node.get("remark"):
+        lines.append(f"It {plain(node['remark'])}.")
+    counts = []
     for name, word in _RELATIONS.items():
         related: dict[str, dict[str, Any]] = {}
         for one in node.get(name) or []:
             related.setdefault(one.get("node_id") or f"{one.get('name')} {one['path']}", one)
-        shown = [_related(one, node["path"]) for one in list(related.values())[:RELATED]]
-        lines += [f"\n{word}:\n{shown[0]}", *shown[1:]] if shown else []
+        if not related:
+            continue
+        counts.append(f"{word.lower()} {len(related)}{'+' if name in node.get('more', ()) else ''}")
+        if given["all"]:
+            shown = [_related(one, node["path"]) for one in list(related.values())[:RELATED]]
+            lines += [f"\n{word}:\n{shown[0]}", *shown[1:]]
+    if counts and not given["all"]:
+        lines.append(f"{', '.join(counts)}: with all=true they are listed.".capitalize())
     return lines
+
+
+def numbered(text: str, first: int) -> str:
+    """Return a text with the number of each line before it."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    return "\n".join(f"{number} {line}".rstrip() for number, line in enumerate(lines, first))
 
 
 def _related(node: dict[str, Any], path: str) -> str:
@@ -138,14 +158,15 @@ FIND_SYMBOL = Tool(
     name="find_symbol",
     title="Find a definition",
     description=(
-        "Find where a function, class, method or other name is defined, with its text, who calls it and what "
-        "it calls. Exact: it follows imports and scopes, where grep finds words. Use it when you know the "
-        "name. Not for questions in words (search_code)."
+        "Find where a function, class, method or other name is defined, with its text first; with all also "
+        "who calls it and what it calls. Exact: it follows imports and scopes, where grep finds words. Use "
+        "it when you know the name. Not for questions in words (search_code)."
     ),
     arguments=Arguments(
         {
             "name": text("A name: login, Session.login, or a node as path#Name.", required=True, most=500),
             "path": text("Only in this folder or file, from the root.", most=1000),
+            "all": truth("List its callers, what it calls, and its sub- and superclasses."),
             "limit": number("How many definitions at most.", 1, 50, 5),
             "max_tokens": max_tokens(300, MOST_TOKENS, SYMBOL_TOKENS),
         }
@@ -156,18 +177,21 @@ FIND_SYMBOL = Tool(
 
 
 SEARCH_TOKENS = 1500
-"""Maximum tokens of an answer by default: one place of sixty lines with the definitions it needs, or four
-places with about ten lines each."""
+"""Maximum tokens of an answer by default: one place of sixty lines with the definitions it needs, or some
+fifty places of a line each."""
 
-LINE_CHARACTERS = 200
-"""Maximum characters of a line in a snippet; longer lines are data or minified."""
+PLACES = 8
+"""Number of places by default, if none is clearly the best; answers of the graph are complete."""
+
+CODE_CHARACTERS = 120
+"""Maximum characters of a line of code behind its place."""
 
 
 async def _search(session: DaemonSession, given: dict[str, Any]) -> list[str]:
     found = await session.ask(
         "Query",
         query=given["query"],
-        limit=given["limit"],
+        limit=given["limit"] or PLACES,
         path_prefix=given["path"],
         glob=given["glob"],
         kinds=given["kinds"],
@@ -176,48 +200,40 @@ async def _search(session: DaemonSession, given: dict[str, Any]) -> list[str]:
     )
     if not found["results"]:
         return await nothing(session, "Nothing was found.", found)
-    places = [_place(hit, given["max_tokens"]) for hit in _distinct(found["results"])]
-    return ["\n".join([NOTE, *remarks_of(found)]), *places]
-
-
-def _distinct(hits: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return hits without those whose snippet begins inside another, as for two calls in adjacent lines."""
-    distinct: list[dict[str, Any]] = []
-    shown: dict[str, list[range]] = {}
-    for hit in hits:
-        lines = shown.setdefault(hit["node_id"], [])
-        first = hit["snippet_line"]
-        if not any(first in span for span in lines):
-            distinct.append(hit)
-            lines.append(range(first, first + hit["snippet"].count("\n") + 1))
-    return distinct
+    shown = found["results"][: given["limit"] or None]
+    left = len(found["results"]) - len(shown)
+    places = [_place(hit, given["max_tokens"]) for hit in shown]
+    more = [f"{left} more place{'' if left == 1 else 's'}: ask with a larger limit."] if left else []
+    return ["\n".join([NOTE, *remarks_of(found), *more]), *places]
 
 
 def _place(hit: dict[str, Any], limit: int) -> str:
-    """Return a place with its snippet, or the best one with its text and the definitions it needs.
-
-    A snippet takes at most a third of the answer, so that one place at least is always shown, and a text two
-    thirds.
-    """
-    room = limit * CHARACTERS_PER_TOKEN // 3
-    lines = ["", headline(hit)]
-    if "definition" in hit:
-        shown = cut(hit["definition"], room * 2)
-        lines += [
-            block(shown),
-            *(["It goes on in the file."] if shown != hit["definition"] or hit["truncated"] else []),
-        ]
-        needs = [
-            f"{needed['node_id'].partition('#')[0]}:{needed['start_line']} {needed['text']}"
-            for needed in hit.get("needs", ())
-        ]
-        lines += ["It names and calls:", block("\n".join(needs))] if needs else []
-    elif hit["snippet"]:
-        short = "\n".join(
-            line if len(line) <= LINE_CHARACTERS else f"{line[: LINE_CHARACTERS - 1]}…"
-            for line in hit["snippet"].split("\n")
-        )
-        lines.append(block(cut(short, room)))
+    """Return the line about a place with the line that matches, or the best place with its text and the
+    definitions it needs; the text takes at most two thirds of the answer."""
+    if "definition" not in hit:
+        lines = hit["snippet"].replace("\r\n", "\n").split("\n")
+        at = hit["line"] - hit["snippet_line"]
+        code = lines[at].strip() if 0 <= at < len(lines) else ""
+        graph = bool(hit.get("certainty"))
+        where = str(hit["line"]) if graph else f"{hit['start_line']}-{hit['end_line']}"
+        name = f" {inline(hit['symbol'], 200)}" if hit.get("symbol") else ""
+        number = "" if graph else f" {hit['line']}:"
+        line = f" -{number} {inline(code, CODE_CHARACTERS)}" if code else ""
+        via = hit.get("via") or ""
+        notes = ["by its name only"] if hit.get("certainty") == "name" else []
+        notes += [f"through {inline(via, 200)}"] if via and via != hit.get("symbol") else []
+        behind = f" ({'; '.join(notes)})" if notes else ""
+        place = inline(f"{hit['path']}:{where}")
+        return f"{place}{name}{line}{behind}"
+    shown = cut(numbered(hit["definition"], hit["start_line"]), limit * CHARACTERS_PER_TOKEN * 2 // 3)
+    goes_on = hit["truncated"] or shown.count("\n") < hit["definition"].count("\n")
+    lines = ["", headline(hit), block(shown), *(["It goes on in the file."] if goes_on else [])]
+    lines += [f"It {plain(hit['remark'])}."] if hit.get("remark") else []
+    needs = [
+        f"{needed['node_id'].partition('#')[0]}:{needed['start_line']} {needed['text']}"
+        for needed in hit.get("needs", ())
+    ]
+    lines += ["It names and calls:", block("\n".join(needs))] if needs else []
     return "\n".join(lines)
 
 
@@ -228,14 +244,17 @@ SEARCH_CODE = Tool(
         "Find the places of this project that answer a question, by words, meaning and structure: "
         '"where do sessions expire?", "who calls login", "which tests reach src/auth.py", an error message. '
         "One clearly best place comes whole, with the values of constants that it names and the heads of "
-        "what it calls; else a few places with the lines that match. Quote exact text as it is. "
+        "what it calls; else a line for each place. Callers and other answers of the structure come "
+        "completely. Quote exact text as it is. "
         "Use it instead of grep when you know what you look for but not how it is called. Not for the exact "
         "text of a known file (read it) or a known name (find_symbol)."
     ),
     arguments=Arguments(
         {
             "query": text("A question in words, a relation, names, or an error message.", required=True),
-            "limit": number("How many places at most, where none is clearly the best.", 1, 50, 4),
+            "limit": optional_number(
+                "How many places at most; else 8, or all that the structure knows.", 1, 200
+            ),
             "path": text("Only in this folder or file, from the root.", most=1000),
             "glob": text("Only in files that match, such as **/*.py.", most=1000),
             "kinds": texts("Only these kinds: function, class, method, section, code, text, …", most=20),
@@ -250,4 +269,37 @@ SEARCH_CODE = Tool(
     ),
     effect="reads",
     run=_search,
+)
+
+
+CHANGES_TOKENS = 2000
+"""Maximum tokens of an answer by default: some ten changed definitions with their callers and tests."""
+
+
+async def _changes(session: DaemonSession, given: dict[str, Any]) -> list[str]:
+    reply = await session.ask("GetChanges", range=given["range"])
+    parts = [block("\n".join(lines)) for lines in groups(reply)]
+    return ["\n".join([NOTE, inline(summary(reply)), *map(plain, reply["degraded"])]), *parts]
+
+
+CHANGES = Tool(
+    name="changes",
+    title="What a diff breaks",
+    description=(
+        "Say in one call what your edits break and which tests to run: for each definition that the work "
+        "tree (or a range of commits) changes, its callers outside the diff with their lines, changed "
+        "parameters, removed or renamed names that are still used, and the tests that reach it, the nearest "
+        "first. Use it before you say that a change is done. Not for what would break if something changed "
+        "(search_code, relation impact)."
+    ),
+    arguments=Arguments(
+        {
+            "range": text(
+                "What git takes: main, HEAD~3..HEAD, main...feature; else the work tree.", most=400
+            ),
+            "max_tokens": max_tokens(300, MOST_TOKENS, CHANGES_TOKENS),
+        }
+    ),
+    effect="reads",
+    run=_changes,
 )

@@ -20,7 +20,7 @@ from ...ipc.errors import INVALID_PARAMS, NOT_FOUND, DaemonUnavailable, RpcError
 from ...ipc.version import __version__
 from ..mcp_pump import MAX_LINE_BYTES
 from .caller import ClientIdentity, DaemonSession, ToolError, tool_error
-from .code_tools import FIND_SYMBOL, SEARCH_CODE
+from .code_tools import CHANGES, FIND_SYMBOL, SEARCH_CODE
 from .context_tools import EXPAND_FOCUS, GET_CONTEXT
 from .decision_tools import LIST_DECISIONS, RECORD_DECISION
 from .resources import PROMPTS, RESOURCES, Prompt, Resource
@@ -247,6 +247,7 @@ TOOLS = (
     GET_CONTEXT,
     SEARCH_CODE,
     FIND_SYMBOL,
+    CHANGES,
     EXPAND_FOCUS,
     SET_RELEVANT_CONTEXT,
     GET_RELEVANT_CONTEXT,

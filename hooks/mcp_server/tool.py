@@ -57,6 +57,11 @@ def number(description: str, least: int, most: int, default: int) -> Argument:
     return Annotated[int, Meta(description=description, ge=least, le=most)], default
 
 
+def optional_number(description: str, least: int, most: int) -> Argument:
+    """Return an argument that is a whole number, if it is given."""
+    return _argument(Annotated[int, Meta(description=description, ge=least, le=most)])
+
+
 def truth(description: str) -> Argument:
     """Return an argument that is true or false; false without it."""
     return Annotated[bool, Meta(description=description)], False

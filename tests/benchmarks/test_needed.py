@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from foveal.benchmarks.needed.__main__ import LIST, REPORTS
 from foveal.benchmarks.needed.measuring import OURS
 from foveal.benchmarks.needed.projects import CodeBase, provide
 from foveal.benchmarks.needed.scoring import score
-from foveal.benchmarks.needed.tasks import Place, Task, mine, read_tasks, write_tasks
+from foveal.benchmarks.needed.tasks import Place, Task, mine, read_tasks, told, write_tasks
+from foveal.benchmarks.retrieval.repositories import read_repositories
 
 from tests.benchmarks.test_retrieval_mining import History
 
@@ -79,6 +83,23 @@ def test_a_task_has_the_definitions_that_its_commit_edits_and_reads(
     assert code.paths == {"shop/basket.py", PATH, "README.md"}
     write_tasks(tmp_path / "tasks.jsonl", [task])
     assert read_tasks(tmp_path / "tasks.jsonl") == [task]
+
+
+def test_a_report_stands_for_the_message_of_the_commit_that_fixed_it(
+    shop: tuple[CodeBase, list[Task]], tmp_path: Path
+) -> None:
+    _, (task,) = shop
+    other = replace(task, id="shop-0")
+    file = tmp_path / "reports.toml"
+    file.write_text(f'[[report]]\ntask = "{task.id}"\ntext = """\nMy bill is a cent too low.\n"""\n')
+    assert told(file, [other, task]) == [replace(task, text="My bill is a cent too low.")]
+
+
+def test_reports_are_about_repositories_that_weights_are_set_on() -> None:
+    tasks = [entry["task"] for entry in tomllib.loads(REPORTS.read_text(encoding="utf-8"))["report"]]
+    assert len(set(tasks)) == len(tasks) == 24
+    tune = {one.name for one in read_repositories(LIST) if one.split == "tune"}
+    assert {task.rpartition("-")[0] for task in tasks} <= tune
 
 
 def test_a_score_counts_what_is_shown(shop: tuple[CodeBase, list[Task]]) -> None:

@@ -48,10 +48,15 @@ def test_node(foveal: CommandLine) -> None:
     foveal.json("up", ".")
     output = foveal.says("node", "src/shop/auth.py#login")
     assert output.splitlines()[0] == "src/shop/auth.py#login (function, lines 7-9)"
-    assert "imports      .sessions" in output
-    assert "called by    src/shop/cart.py#checkout  at src/shop/cart.py:5" in output
-    assert output.endswith("    return Session(user)\n")
-    shown = foveal.says("node", "src/shop/auth.py")
+    assert output.splitlines()[1].startswith("7 def login(")
+    counts = "called by 1, calls 1, imports 2, imported by 1"
+    listing = f"{counts}; to list them: foveal node --all 'src/shop/auth.py#login'"
+    assert output.splitlines()[3:] == ["9     return Session(user)", "", listing]
+    every = foveal.says("node", "--all", "src/shop/auth.py#login")
+    assert every.startswith(output.partition("\n\n")[0])
+    assert "imports      .sessions" in every
+    assert "\ncalled by    src/shop/cart.py#checkout  at src/shop/cart.py:5\n" in every
+    shown = foveal.says("node", "src/shop/auth.py", "--all")
     for line in ("imports      .sessions -> src/shop/sessions.py", "imported by  src/shop/cart.py:1"):
         assert f"\n{line}\n" in shown
     assert "\ndefines      src/shop/auth.py#login (function, line 7)\n" in shown

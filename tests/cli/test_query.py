@@ -68,8 +68,12 @@ def test_an_agent_gets_one_place_whole_or_a_few(foveal: CommandLine) -> None:
     assert lines[0] == "2     def replenish(self, number):"
     assert "61         self.step(number, 59)" in lines[:-2] or "62         self.step(number, 59)" in lines
     assert len(foveal.says("query", "who calls login?", "-q").splitlines()) == 1, "a line for each reference"
-    output = foveal.says("query", "session login total", "-q")
-    assert 1 <= sum(bool(re.match(r"\S+:\d+-\d+", line)) for line in output.splitlines()) <= 4
+    output = foveal.says("query", "session or user or total", "-q")
+    places = output.splitlines()
+    assert 1 < len(places) <= 8
+    assert [line for line in places if not re.match(r"\S+:\d+-?\d* .*- \d+: \S", line)] == [], (
+        "a line for each"
+    )
 
 
 def test_nothing_found_is_grep_s_exit_code(foveal: CommandLine) -> None:

@@ -15,7 +15,7 @@ from foveal.daemon.context import service as contexts
 from foveal.daemon.context import sources
 from foveal.daemon.context.assembly import build
 from foveal.daemon.context.build_state import GatheredSources
-from foveal.daemon.context.built import Built
+from foveal.daemon.context.built import SEARCH_UNFINISHED, Built
 from foveal.daemon.context.item_plans import plan_items
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.context.scoping import ScopeSelector
@@ -151,7 +151,7 @@ async def test_a_search_that_takes_too_long_is_left_out_and_named(
         monkeypatch.setattr(engine.contexts._sources.searching, "search", search_slowly)
         reply = await ask(engine, project, scope, deadline_ms=SOON_MS)
         assert reply["partial"]
-        assert sources.SEARCH_UNFINISHED in reply["gaps"]
+        assert SEARCH_UNFINISHED in reply["gaps"]
         assert "import b" in reply["context"]
         assert "Be kind." in reply["context"]
         assert "return 'paid'" not in reply["context"]
@@ -188,7 +188,7 @@ async def test_with_every_builder_taken_what_needs_none_comes_back(tmp_path: Pat
         try:
             reply = await ask(engine, project, scope, deadline_ms=SOON_MS)
             assert reply["partial"]
-            assert {sources.SEARCH_UNFINISHED, contexts.QUICK} <= set(reply["gaps"])
+            assert {SEARCH_UNFINISHED, contexts.QUICK} <= set(reply["gaps"])
             assert "import b" in reply["context"]
             assert "Be kind." in reply["context"]
         finally:
@@ -221,6 +221,54 @@ async def test_a_build_that_takes_too_long_is_not_waited_for(
         again = await ask(engine, project, scope, silent)
         assert not again["partial"]
         assert builds[:2] == [False, True]
+
+
+async def test_what_was_found_is_named_if_there_is_no_time_to_show_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+
+    def build_slowly(gathered: GatheredSources) -> Built:
+        if not gathered.quick:
+            go_on.wait()
+        return build(gathered)
+
+    monkeypatch.setattr(contexts, "build", build_slowly)
+    monkeypatch.setattr(contexts, "SPARE_SHARE", 1e6)
+    at_once = staticmethod(lambda deadline: contexts._Times(deadline, deadline, Deadline(0)))
+    monkeypatch.setattr(contexts._Times, "until", at_once)
+    async with running(tmp_path) as (engine, project, scope):
+        run, build_quickly, spared = (
+            engine.contexts._building.run,
+            engine.contexts._build_quickly,
+            asyncio.Event(),
+        )
+
+        async def build_spare(*arguments: Any) -> Built:
+            spared.set()
+            return await build_quickly(*arguments)
+
+        async def run_too_long(*arguments: Any) -> Any:
+            task = asyncio.create_task(run(*arguments))
+            await spared.wait()
+            whole.append(task)
+            raise TimeoutError
+
+        whole: list[asyncio.Task[Any]] = []
+        monkeypatch.setattr(engine.contexts, "_build_quickly", build_spare)
+        with monkeypatch.context() as patched:
+            patched.setattr(engine.contexts._building, "run", run_too_long)
+            try:
+                reply = await ask(engine, project, scope)
+            finally:
+                go_on.set()
+        await asyncio.gather(*whole)
+        assert SEARCH_UNFINISHED not in reply["gaps"]
+        assert contexts.QUICK in reply["gaps"]
+        assert [part["path"] for part in reply["slices"] if part["type"] == "place"] == ["cart.py"]
+        assert "pay_cart" in reply["context"]
+        assert "def pay_cart" not in reply["context"]
+        check_whole(await ask(engine, project, scope))
 
 
 async def test_no_time_at_all_still_gives_the_files_in_focus(tmp_path: Path) -> None:

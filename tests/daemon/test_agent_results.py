@@ -63,6 +63,12 @@ def test_several_that_may_be_it_are_few_and_by_probability(shared_daemon: Daemon
     assert len(ask(shared_daemon, root, "basket price", limit=2)) == 2
 
 
+def test_only_definitions_of_chosen_kinds_are_shown(shared_daemon: DaemonProcess, root: str) -> None:
+    for kinds in (["class"], ["method"], ["constant"]):
+        results = ask(shared_daemon, root, "retrying after most tries with a pause", kinds=kinds)
+        assert {one["kind"] for one in results} == set(kinds)
+
+
 def test_definitions_of_one_chunk_each_show_their_own_lines(
     shared_daemon: DaemonProcess, tmp_path: Path
 ) -> None:
@@ -91,3 +97,19 @@ def test_references_are_a_line_each(shared_daemon: DaemonProcess, root: str) -> 
     (call,) = ask(shared_daemon, root, "who calls wait?")
     assert (call["path"], call["line"], "definition" in call) == ("shop/retry.py", 9, False)
     assert ask(shared_daemon, root, "zzyzx qwfpgj") == []
+
+
+def test_callers_come_completely(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
+    calls = "".join(f"def use{number}():\n    sell()\n\n\n" for number in range(30))
+    root = write_files(
+        tmp_path / "p", {"shop.py": "def sell():\n    pass\n", "tests/test_shop.py": f"import shop\n{calls}"}
+    )
+    shared_daemon.open_ready(root)
+    found = ask(shared_daemon, str(root), "who calls sell", limit=1)
+    assert [one["symbol"] for one in found] == [f"use{number}" for number in range(30)]
+    whole = shared_daemon.call("Query", cwd=str(root), query="who calls sell", for_agent=True)
+    assert "sell has no callers outside tests and examples" in whole["evidence"]
+    (best,) = ask(shared_daemon, str(root), "sell", relation="definition")
+    assert best["remark"] == "has no callers outside tests and examples"
+    plain = shared_daemon.call("Query", cwd=str(root), query="who calls sell", limit=3)
+    assert len(plain["results"]) == 3, "a limit is a person's"

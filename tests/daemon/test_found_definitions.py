@@ -90,18 +90,6 @@ def test_a_called_name_is_found_by_its_call(shop: Shop) -> None:
     assert reply["slices"][1]["id"] == "document:src/limits.py#wait_for"
 
 
-def test_what_is_barely_probable_is_left_out_of_a_small_context_first(shop: Shop) -> None:
-    prompt = "how are keys of the config read?"
-    small, large = (
-        {one["id"]: one["score"] for one in shop.ask(prompt, tokens)["slices"] if "score" in one}
-        for tokens in (2_000, 30_000)
-    )
-    best = max(small.values())
-    assert set(small) < set(large)
-    assert all(score >= 0.15 * best for score in small.values())
-    assert min(large.values()) < 0.15 * best
-
-
 def test_a_text_between_the_members_of_a_class_is_shown(shop: Shop) -> None:
     context = shop.ask("cart must not be blank", 1_000)["context"]
     assert 'require(id.isNotBlank()) { "cart must not be blank" }' in context
@@ -122,3 +110,83 @@ def test_what_is_found_in_an_unsaved_file_is_shown_from_its_buffer(shop: Shop) -
         assert "unsaved" in reply["context"]
     finally:
         shop.change("src/keys.py")
+
+
+RAMPS: Mapping[str, str | bytes] = {
+    "src/runner.py": (
+        "from .output import emit\n\n\nclass Runner:\n    def ramp_up_workers(self, count):\n        for worker in range(count):\n"
+        "            self.await_ramp_up(worker)\n\n    def await_ramp_up(self, worker):\n        emit(worker)\n"
+    ),
+    "src/output.py": "def emit(text):\n    print(text)\n",
+    "src/dispatch.py": (
+        "def add_lost(node):\n    # a worker that is lost is replaced\n    return [*nodes, node]\n\n\n"
+        "def hand_out(users):\n    return users\n"
+    ),
+    **{f"src/other_{n}.py": f"def step_{n}(value):\n    return value + {n}\n" for n in range(12)},
+}
+
+
+def test_only_the_best_of_a_second_file_is_shown_in_a_small_context_if_it_is_improbable(
+    shared_daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    root = write_files(tmp_path / "ramps", RAMPS)
+    shared_daemon.open_ready(root)
+    ramps, prompt = Shop(shared_daemon, root), "the ramp up of workers hangs when a worker is lost"
+    reply = ramps.ask(prompt, 1_000)
+    weights = {one["id"]: one["weight"] for one in reply["slices"]}
+    scores = {one["id"]: one["score"] for one in reply["slices"] if "score" in one}
+    second = "document:src/dispatch.py#add_lost"
+    assert scores[second] < 0.15 * scores["document:src/runner.py#Runner.ramp_up_workers"]
+    another = "document:src/dispatch.py#hand_out"
+    assert another not in scores
+    assert another in {one["id"] for one in ramps.ask(prompt, 30_000)["slices"]}
+    needed = [weight for name, weight in weights.items() if name.startswith("needed:")]
+    assert needed
+    assert weights[second] > max(needed)
+
+
+CARTS: Mapping[str, str | bytes] = {
+    "src/discounts.py": "def discount_of(cart):\n    return cart.rate\n",
+    "src/vouchers.py": "def discount_for(cart):\n    return cart.voucher\n",
+    "src/clock.py": "def tick(seconds):\n    return seconds + 1\n",
+    "tests/test_prices.py": "def test_price():\n    assert price(3) == 3\n",
+    **{f"src/other_{n}.py": f"def step_{n}(value):\n    return value + {n}\n" for n in range(12)},
+}
+FAILURE = "FAILED tests/test_prices.py::test_price - assert 4 == 3"
+
+
+def test_files_just_edited_come_first_for_a_prompt_that_they_fit(
+    shared_daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    root = write_files(tmp_path / "carts", CARTS)
+    shared_daemon.open_ready(root)
+    carts = Shop(shared_daemon, root)
+
+    def scores(prompt: str) -> dict[str, float]:
+        """Return the probabilities of what a context for a prompt shows, by file."""
+        slices = carts.ask(prompt, 2_000)["slices"]
+        return {one["path"]: one["score"] for one in slices if "score" in one}
+
+    prompt = "the discount of a cart is wrong"
+    before, failed = scores(prompt), scores(FAILURE)
+    assert "src/clock.py" not in {*before, *failed}
+    carts.change("src/vouchers.py")
+    carts.change("src/clock.py")
+    after = scores(prompt)
+    assert after["src/vouchers.py"] > 1.2 * before["src/vouchers.py"]
+    assert after["src/discounts.py"] == before["src/discounts.py"]
+    assert "src/clock.py" not in after, "the prompt concerns something else"
+    assert {"tests/test_prices.py", "src/clock.py"} <= set(scores(FAILURE)), "an edit may have broken a test"
+
+
+def test_function_that_only_tests_call_says_so(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
+    files: Mapping[str, str | bytes] = {
+        "shop/prices.py": "def round_price(price):\n    return round(price, 2)\n",
+        "shop/carts.py": "def cart_weight(cart):\n    return cart.weight\n\n\ncart_weight(None)\n",
+        "tests/test_prices.py": "from shop.prices import round_price\n\nround_price(1)\n",
+    }
+    root = write_files(tmp_path / "p", files)
+    shared_daemon.open_ready(root)
+    shown = Shop(shared_daemon, root).ask("round_price and cart_weight", 2_000)["context"]
+    assert "⋮ line 1, has no callers outside tests and examples\ndef round_price(price):" in shown
+    assert "⋮ line 1\ndef cart_weight(cart):" in shown

@@ -51,7 +51,7 @@ MAY_CHANGE: Mapping[tuple[str, str], set[str]] = {
 """What an agent may change, since it is neither hidden from it nor another's."""
 
 SHOW_PATHS = frozenset(
-    """DeleteExperience ExportRequests FindFiles FindSymbols GetBuiltContext GetContext GetExperience
+    """DeleteExperience ExportRequests FindFiles FindSymbols GetBuiltContext GetChanges GetContext GetExperience
     GetNode GetRelevantContext GetRequest GetScope GetSession GetTimeline GetUsage ListContexts ListExperiences
     ListItems ListQuarantine ListScopes ListSessions PruneExperiences Query RestoreExperience ResumeSession
     SetRelevantContext UpdateExperience UpdateSession""".split()  # noqa: SIM905 - read as prose, not as a column

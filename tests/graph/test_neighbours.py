@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from foveal.daemon.graph.usages import NEIGHBOURS_MAX, neighbours
+from foveal.daemon.graph.code_graph import CodeGraph
+from foveal.daemon.graph.usages import NEIGHBOURS_MAX, is_uncalled, neighbours
 
 from tests.linked_cases import Given, linked
 from tests.search_cases import Indexed
@@ -32,7 +33,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Indexed:
 def around(project: Indexed, path: str, name: str = "") -> dict[str, list[str]]:
     with project.reader() as reader:
         symbol = next((each for each in reader.symbols(path) if each.name == name), None)
-        found, more = neighbours(project.tree, reader, path, symbol)
+        found, more = neighbours(CodeGraph(project.tree, reader), path, symbol)
     assert not more
     return {
         relation: [f"{one.node_id or one.name} {one.path}:{one.line} {one.certainty}" for one in each]
@@ -61,5 +62,36 @@ def test_there_may_be_more(tmp_path: Path) -> None:
     project = linked(tmp_path, {"a.py": calls, "b.py": "def g():\n    pass\n"}, links)
     with project.reader() as reader:
         (symbol,) = reader.symbols("b.py")
-        found, more = neighbours(project.tree, reader, "b.py", symbol)
+        found, more = neighbours(CodeGraph(project.tree, reader), "b.py", symbol)
     assert (len(found["callers"]), more) == (NEIGHBOURS_MAX, ["callers"])
+
+
+def test_uncalled_definitions(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        "src/a.py": (
+            "def used():\n    pass\n\n\ndef tried():\n    return tried()\n\n\ndef named():\n    pass\n\n\n"
+            "def _own():\n    pass\n\n\n@wrap\ndef routed():\n    pass\n\n\ndef main():\n    pass\n\n\n"
+            "class Shown:\n    pass\n\n\nLIMIT = 1\n"
+        ),
+        "src/b.py": "used()\nx.named()\n",
+        "tests/test_a.py": "def test():\n    tried()\n\n\ndef helper():\n    pass\n",
+        "examples/a.py": "tried()\n",
+    }
+    links: list[Given] = [
+        ("src/a.py", 6, "call", "tried", "tried", "src/a.py#tried"),
+        ("src/a.py", 17, "decorate", "wrap", "routed", "external"),
+        ("src/b.py", 1, "call", "used", "", "src/a.py#used"),
+        ("src/b.py", 2, "call", "named", "", "name"),
+        ("tests/test_a.py", 2, "call", "tried", "test", "src/a.py#tried"),
+        ("examples/a.py", 1, "call", "tried", "", "src/a.py#tried"),
+    ]
+    project = linked(tmp_path, files, links)
+    with project.reader() as reader:
+        graph = CodeGraph(project.tree, reader)
+        found = [
+            symbol.name
+            for path in ("src/a.py", "tests/test_a.py")
+            for symbol in reader.symbols(path)
+            if is_uncalled(path, symbol, graph)
+        ]
+    assert found == ["tried", "Shown"]

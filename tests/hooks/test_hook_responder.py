@@ -14,6 +14,7 @@ from foveal.daemon.hooks.responder import (
     TASKS_MAX,
     WINDOWS_MAX,
     Clock,
+    HookContext,
     HookContextRequest,
     OpenedSession,
     Responder,
@@ -41,6 +42,8 @@ class Recorder:
         self.text = "# PROJECT CONTEXT\n"
         self.failure: Exception | None = None
         self.hang = False
+        self.late = ""
+        """The prompt for which the search runs out of time."""
 
     async def open_session(self, origin: Origin) -> OpenedSession:
         self.calls.append("open")
@@ -68,13 +71,14 @@ class Recorder:
     async def asks_something(self, prompt: str) -> bool:
         return prompt != "yes"
 
-    async def context(self, request: HookContextRequest) -> str:
+    async def context(self, request: HookContextRequest) -> HookContext:
         self.calls.append("context")
         self.asks.append(request)
         if self.hang:
             await asyncio.get_running_loop().create_future()
         self._fail()
-        return "" if request.prompt == "nothing found" else f"{self.text}{request.prompt}"
+        text = "" if request.prompt == "nothing found" else f"{self.text}{request.prompt}"
+        return HookContext(late=True) if self.late and request.prompt == self.late else HookContext(text)
 
     async def prepare(self, request: HookContextRequest) -> None:
         self.calls.append("prepare")
@@ -246,6 +250,41 @@ async def test_pending_prompt_is_answered_after_a_tool(ground: Recorder, respond
     )
     assert await ask(responder, Event("edit", MAIN)) == NOTHING
     assert ground.calls == ["prepare", "edited /w/a.py", "context"]
+
+
+@pytest.mark.parametrize("next_event", [Event("edit", MAIN), Event("prompt", MAIN, "yes")])
+async def test_what_was_late_comes_with_the_next_event_and_once(
+    ground: Recorder, responder: Responder, next_event: Event
+) -> None:
+    await ask(responder, Event("start", MAIN))
+    ground.late = "one"
+    clock = Clock(asyncio.get_running_loop().time, 60.0)
+    assert await responder.answer(Event("prompt", MAIN, "one"), ROOM, clock) == NOTHING
+    assert clock.ran_out, "the timeline is told"
+    ground.late = ""
+    assert (await ask(responder, next_event)).context.endswith("one\n</foveal-context>")
+    assert await ask(responder, next_event) == NOTHING
+
+
+async def test_what_is_late_twice_is_dropped(ground: Recorder, responder: Responder) -> None:
+    await ask(responder, Event("start", MAIN))
+    ground.late = "one"
+    assert await ask(responder, Event("prompt", MAIN, "one")) == NOTHING
+    assert await ask(responder, Event("prompt", MAIN, "yes")) == NOTHING
+    asked = len(ground.asks)
+    assert await ask(responder, Event("prompt", MAIN, "yes")) == NOTHING
+    assert await ask(responder, Event("edit", MAIN)) == NOTHING
+    assert len(ground.asks) == asked
+    ground.late = ""
+    assert (await ask(responder, Event("prompt", MAIN, "two"))).context.endswith("two\n</foveal-context>")
+
+
+async def test_a_prompt_that_came_with_the_start_can_be_late(ground: Recorder, responder: Responder) -> None:
+    ground.late = "one"
+    assert "set_relevant_context" in (await ask(responder, Event("start", MAIN, "one"))).context
+    assert await ask(responder, Event("prompt", MAIN, "one")) == NOTHING
+    ground.late = ""
+    assert (await ask(responder, Event("edit", MAIN))).context.endswith("one\n</foveal-context>")
 
 
 async def test_subagent_gets_context_for_its_task(ground: Recorder, responder: Responder) -> None:

@@ -15,7 +15,8 @@ from tests.policy_cases import HIDDEN_FROM, PATH_WORDS, LinkerView
 ARGUMENTS: Mapping[str, dict[str, Any]] = {
     "get_context": {"prompt": "treasure ledger", "focus_paths": ["secret", "src/app.py"]},
     "search_code": {"query": "treasure chamber of the ledger"},
-    "find_symbol": {"name": "thing"},
+    "find_symbol": {"name": "thing", "all": True},
+    "changes": {"range": "HEAD..HEAD~1"},
     "expand_focus": {"nodes": ["secret/AGENTS.md", "src/other.py"]},
     "set_relevant_context": {"set_name": "notes", "items": ["mine"]},
     "get_relevant_context": {},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -72,12 +71,15 @@ async def test_code_is_found(shared_daemon: DaemonProcess, ready: Path) -> None:
         assert "checkout" in await ask("search_code", query="who calls login", path=None, limit=3.0)
         none = await ask("search_code", query="checkout", relation="callers")
         assert none.startswith("Nothing was found."), "words and meaning add nothing"
-        assert "1 shown of" in await ask("search_code", query="Session", relation="references", limit=1)
+        assert "3 more places" in await ask("search_code", query="Session", relation="references", limit=1)
         narrow = await ask("search_code", query="session", path="src/shop", kinds=["class"])
         assert "src/shop/sessions.py" in narrow
         found = await ask("find_symbol", name="login")
         assert "`src/shop/auth.py:" in found
-        assert "return Session(user)" in found
+        assert "9     return Session(user)" in found
+        assert "Called by 1, calls 1: with all=true they are listed." in found
+        assert "Called by:" not in found
+        found = await ask("find_symbol", name="login", all=True)
         assert "Called by:\n- `src/shop/cart.py#checkout` at line 5" in found
         assert "Calls:\n- `src/shop/sessions.py#Session` at line 9" in found
         assert "web/money.ts" in await ask("find_symbol", name="total", path="web")
@@ -94,9 +96,7 @@ async def test_code_is_found(shared_daemon: DaemonProcess, ready: Path) -> None:
             assert "still being indexed" in await ask(tool, **given)
 
 
-async def test_distant_calls_of_one_caller_are_two_places(
-    shared_daemon: DaemonProcess, tmp_path: Path
-) -> None:
+async def test_callers_come_completely_with_their_lines(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
     far = "    pass\n" * 60
     source = f"def f():\n    pass\n\n\ndef g():\n    f()\n    f()\n{far}    f()\n"
     root = write_files(
@@ -105,8 +105,11 @@ async def test_distant_calls_of_one_caller_are_two_places(
     shared_daemon.open_ready(root)
     async with desk(shared_daemon, root, "near") as (ask, _, _):
         found = await ask("search_code", query="who calls f()")
-        assert found.count("`a.py:5-68` function `g`") == 2
-        assert re.search(r", from line [56]\d\n", found)
+        assert found.splitlines()[1:] == [f"`a.py:{line}` `g` - `f()`" for line in (6, 7, 68)]
+        assert (await ask("search_code", query="who calls f()", limit=1)).splitlines()[1:] == [
+            "2 more places: ask with a larger limit.",
+            "`a.py:6` `g` - `f()`",
+        ]
         assert "It goes on in the file." in await ask("find_symbol", name="big")
 
 

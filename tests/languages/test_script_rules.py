@@ -38,6 +38,21 @@ def test_imports_and_exports() -> None:
     )
 
 
+def test_functions_called_with_another_object() -> None:
+    check(
+        {
+            "lib/send.js": "export default function send(config) {}\nexport const api = { get() {} }\n",
+            "lib/app.js": (
+                "import send, { api } from './send.js'\n"
+                "send.call(this, 1)  // => lib/send.js#send, ?\n"
+                "send.apply(null, [1])  // => lib/send.js#send, ?\n"
+                "const later = send.bind(null)  // => lib/send.js#send, ?\n"
+                "send.other(1)  // => ?\n"
+            ),
+        }
+    )
+
+
 def test_common_js() -> None:
     check(
         {

@@ -59,6 +59,20 @@ def ask(project: Indexed, text: str) -> tuple[GatheredCandidates, Sequence[Hit]]
 
 
 @pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("a port that is invalid", False),
+        ('"a port that is invalid"', True),
+        ("the shop knows a port that is invalid", False),
+        ("Invalid port: 80x", True),
+    ],
+)
+def test_plain_prose_is_a_text_only_where_a_string_says_it(project: Indexed, text: str, found: bool) -> None:
+    """A comment that says the same as a question is no message."""
+    assert bool(places(project, text)) == found
+
+
+@pytest.mark.parametrize(
     ("text", "place"),
     [
         ("Invalid port: 'abc'", "shop/ports.py:6"),

@@ -8,7 +8,7 @@ import pytest
 from foveal.daemon.index.lexical_indexer import LexicalDocument, LexicalWriter
 from foveal.daemon.index.lexical_reader import LexicalReader
 from foveal.daemon.index.service import document_terms, path_terms
-from foveal.daemon.search.need import HINT, is_small_talk, need_of
+from foveal.daemon.search.need import HINT, Evidence, is_small_talk, need_of
 from foveal.daemon.search.query import NEED_MIN, Need
 from foveal.daemon.search.question import LONG_CHARACTERS, take_apart
 from hypothesis import given
@@ -37,9 +37,8 @@ def need(
     *,
     named: float = 0.0,
     found: tuple[float, ...] = (),
-    near: float | None = None,
 ) -> Need:
-    return need_of(take_apart(prompt), lexical, named, found, near)
+    return need_of(take_apart(prompt), lexical, Evidence(named, 0.0, found))
 
 
 @pytest.mark.parametrize(
@@ -53,7 +52,7 @@ def need(
     ],
 )
 def test_what_the_project_does_not_know_needs_nothing_of_it(lexical: LexicalReader, prompt: str) -> None:
-    assert not need(lexical, prompt, found=(0.01,), near=0.2).is_probable
+    assert not need(lexical, prompt, found=(0.01,)).is_probable
 
 
 @pytest.mark.parametrize(
@@ -66,12 +65,11 @@ def test_what_the_project_does_not_know_needs_nothing_of_it(lexical: LexicalRead
     ],
 )
 def test_what_it_knows_does(lexical: LexicalReader, prompt: str) -> None:
-    assert need(lexical, prompt, found=(0.2, 0.1), near=0.45).is_probable
-    assert need(lexical, prompt, found=(0.2, 0.1)).is_probable, "without vectors as well"
+    assert need(lexical, prompt, found=(0.2, 0.1)).is_sure
 
 
 def test_what_is_named_outright_is_needed_as_surely(lexical: LexicalReader) -> None:
-    assert need(lexical, "zzyzx", named=0.9).probability >= 0.9
+    assert need(lexical, "run `parse_cookie` again", named=0.9).probability >= 0.9
     assert not need(lexical, "tell me about zzyzx", named=0.0).is_probable
 
 
@@ -98,14 +96,38 @@ def test_a_question_in_another_language_is_hinted_at_the_words_of_the_code(
     assert need(lexical, prompt).hint == (HINT if hinted else "")
 
 
-@given(st.text(max_size=200), st.floats(0, 1), st.lists(st.floats(0, 1), max_size=20), st.floats(-1, 1))
+@given(st.text(max_size=200), st.floats(0, 1), st.floats(0, 1), st.lists(st.floats(0, 1), max_size=20))
 def test_it_is_a_probability_whatever_is_asked(
-    lexical: LexicalReader, prompt: str, named: float, found: list[float], near: float
+    lexical: LexicalReader, prompt: str, named: float, text: float, found: list[float]
 ) -> None:
-    one = need_of(take_apart(prompt), lexical, named, found, near)
+    one = need_of(take_apart(prompt), lexical, Evidence(named, text, found))
     assert 0 <= one.probability <= 1
     assert one.is_probable == (one.probability >= NEED_MIN)
-    assert one.probability >= round(named, 2)
+
+
+@pytest.mark.parametrize(
+    "chore",
+    [
+        "push it and open a draft pr",
+        "sounds good, go ahead",
+        "run the tests again",
+        "commit and push",
+        "what did you change?",
+        "how much does a server with two gpus cost?",
+    ],
+)
+def test_chores_and_small_questions_need_nothing_though_the_project_has_their_words(
+    tmp_path: Path, chore: str
+) -> None:
+    writer = LexicalWriter.create(str(tmp_path))
+    for number in range(40):
+        name = ("push_server", "open_tests", "run_commit", "change_cost")[number % 4]
+        body = document_terms(f"{name} it sounds good go ahead draft pr again gpus")
+        writer.replace(number, [LexicalDocument(number, "function", body, [], document_terms(name))])
+    writer.commit()
+    lexical = LexicalReader(str(tmp_path))
+    assert not need(lexical, chore, found=(0.05, 0.02)).is_sure
+    assert need(lexical, "the server forgets the cost of a push", found=(0.05, 0.02)).is_probable
 
 
 SILENT = """

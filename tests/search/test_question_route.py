@@ -19,7 +19,7 @@ LABELLED = Path(__file__).parents[1] / "test_queries.yaml"
 DEFINED = words(
     """
     AdminPanel BaseModel BasePanel BaseView Circle CsvSink Derived IClock ICodec INotifier Lease Money
-    OrderService Serializer Sink TokenBucket Touch authenticate bar draw emit execSql f flushQueue foo
+    OrderService Serializer Sink TokenBucket Touch authenticate bar draw emit execSql f flushQueue foo from
     handleRequest ledger login main normalizePath paint render rotate slugify touch write
     """
 )
@@ -59,6 +59,10 @@ def asked(text: str) -> str:
         ("list the imports of lib/parser.rb", "imports: lib/parser.rb"),
         ("which classes extend BaseModel", "subclasses: BaseModel"),
         ("what does Circle inherit from", "superclasses: Circle"),
+        ("what inherits from AxiosError", "subclasses: AxiosError"),
+        ("src/app.py:12", "definition: src/app.py:12"),
+        ("  app.py:12:4 ", "definition: app.py:12:4"),
+        ("who calls src/app.py:12", "callers: src/app.py:12"),
         ("does CsvSink extend `Sink`", "superclasses: CsvSink, Sink"),
         ("which classes implement the Serializer interface", "implementations: Serializer"),
         ("where is `paint` overridden", "overrides: paint"),

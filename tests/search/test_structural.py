@@ -151,6 +151,9 @@ def places(found: GraphAnswer) -> list[str]:
         ("definition", ["Session"], ["shop/sessions.py#Session:6", "web/session.ts#Session:1"]),
         ("definition", ["shop.auth.login"], ["shop/auth.py#login:5"]),
         ("definition", ["shop/auth.py#login"], ["shop/auth.py#login:5"]),
+        ("definition", ["shop/sessions.py:11"], ["shop/sessions.py#Session.save:10"]),
+        ("definition", ["sessions.py:6-9"], ["shop/sessions.py#Session:6"]),
+        ("definition", ["shop/sessions.py:5"], []),
         ("definition", ["twice"], ["twins.py#twice:1", "twins.py#twice~2:5"]),
         ("definition", ["twice~2"], ["twins.py#twice~2:5"]),
         ("definition", ["login", "logout"], ["shop/auth.py#login:5", "shop/auth.py#logout:11"]),
@@ -413,3 +416,13 @@ def test_a_file_without_text_is_no_place(tmp_path: Path) -> None:
 def test_what_is_asked(text: str, expected: tuple[str, tuple[str, ...], int]) -> None:
     question = take_apart(text)
     assert asked(question, route_question(question, {"login", "touch", "Touch"}.__contains__)) == expected
+
+
+def test_built_copies_come_after_sources_and_tests(tmp_path: Path) -> None:
+    text = "function go() {}\ngo()\n"
+    paths = ("dist/a.js", "lib/a.js", "public/a.min.js", "test/a.js")
+    links: list[Given] = [(path, 2, "call", "go", "", "lib/a.js#go") for path in paths]
+    project = linked(tmp_path, dict.fromkeys(paths, text), links)
+    with project.reader() as reader:
+        found = answer("callers", ["lib/a.js#go"], project.tree, reader, 10)
+    assert [hit.path for hit in found.hits] == ["lib/a.js", "test/a.js", "dist/a.js", "public/a.min.js"]

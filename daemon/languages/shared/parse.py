@@ -20,7 +20,7 @@ from .reference_reader import ImportReader, ReferenceReader, Settings
 from .source_text import SourceText, Span, clean_source
 from .symbols import sections, symbols_of
 
-PARSER_VERSION: int = 5
+PARSER_VERSION: int = 6
 """Increment this when the same bytes would give another result; stored files are then parsed again."""
 
 

@@ -1,0 +1,86 @@
+"""Which definitions a diff changes, and how: by their own lines, their heads and their names."""
+
+from __future__ import annotations
+
+import pytest
+from foveal.daemon.languages.shared.parse import parse_source
+from foveal.daemon.project.diff import ChangedFile
+from foveal.daemon.search.changes import changed_definitions, parameter_changes
+
+BEFORE = """\
+LIMIT = 3
+
+
+class Store:
+    size = 0
+
+    def load(self, key):
+        return key
+
+    def save(self, key, value):
+        for each in value:
+            print(key, each)
+        return True
+
+
+def helper():
+    return Store()
+"""
+
+
+def changes(before: str, after: str) -> list[str]:
+    symbols = [parse_source(text.encode(), "python").symbols for text in (before, after)]
+    found, added = changed_definitions(ChangedFile("a.py", before, after), *symbols)
+    shown = [
+        f"{one.kind} {one.before.name if one.before else ''}"
+        + (f" -> {one.after.name}" if one.kind == "renamed" and one.after else "")
+        for one in found
+    ]
+    return [*sorted(shown), *(["added"] * added)]
+
+
+def check(old: str, new: str, *expected: str) -> None:
+    assert old in BEFORE
+    assert changes(BEFORE, BEFORE.replace(old, new)) == list(expected), new
+
+
+def test_changed_definitions() -> None:
+    check("return key\n", "return key or None\n", "body Store.load")
+    check("size = 0", "size = 1", "body Store")
+    check("LIMIT = 3", "LIMIT = 4", "body LIMIT")
+    check("(self, key):", "(self, key, more):", "signature Store.load")
+    check("(self, key):", "(self,  key ):", "body Store.load")
+    check("        return True\n", "\n        return True  \n")
+    check("class Store:", "class Store(Base):", "signature Store")
+    check("def load(", "def fetch(", "renamed Store.load -> Store.fetch")
+    check("class Store:", "class Shop:", "renamed Store -> Shop", "added", "added")
+    check("def helper():\n    return Store()\n", "", "removed helper")
+    check("LIMIT = 3\n", "LIMIT = 3\n\n\ndef more():\n    pass\n", "added")
+
+
+def test_moved_and_indented_code_is_unchanged() -> None:
+    assert changes(BEFORE, f"# A comment\n\n{BEFORE}") == []
+    inner = "def outer():\n    def inner():\n        if x:\n            return 1\n"
+    deeper = "def outer():\n        def inner():\n            if x:\n                return 1\n"
+    assert changes(inner, deeper) == []
+    assert changes(inner, inner.replace("            return", "        return")) == ["body outer.inner"]
+    assert changes("", BEFORE) == ["added"] * 5
+    assert changes(BEFORE, "") == ["removed LIMIT", "removed Store", "removed helper"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("def f(a, b=1):", "def f(a, c=1):", ["b→c"]),
+        ("def f(a):", "def f(a, *, b: dict[str, int] = {}):", ["+b"]),
+        ("def f(a, b, c):", "def f(c):", ["-a", "-b"]),
+        ("def f(a, b):", "def f(b, a):", ["order"]),
+        ("def f(a) -> int:", "def f(a) -> str:", []),
+        ("func (s *Store) Load(ctx context.Context, key string) error", "func (s *Store) Load(ctx context.Context) error", ["-key"]),
+        ("function f(cb: (a: number, b: string) => void, n = 1)", "function f(cb: (a: number) => void, m = 1)", ["n→m"]),
+        ("public void f(Map<String, Integer> map, int x)", "public void f(Map<String, Integer> map)", ["-x"]),
+        ("class A(B)", "class A(C)", ["B→C"]),
+    ],
+)  # fmt: skip
+def test_changed_parameters(before: str, after: str, expected: list[str]) -> None:
+    assert parameter_changes(before, after) == expected
