@@ -99,11 +99,6 @@ def test_a_called_name_is_found_by_its_call(shop: Shop) -> None:
     assert reply["slices"][1]["id"] == "document:src/limits.py#wait_for"
 
 
-def test_a_small_context_has_room_for_definitions_only(shop: Shop) -> None:
-    reply = shop.ask("how does an app connect to its peer?", 500)
-    assert not [one for one in reply["slices"] if one["id"].startswith("needed:")]
-
-
 def test_a_text_between_the_members_of_a_class_is_shown(shop: Shop) -> None:
     context = shop.ask("cart must not be blank", 1_000)["context"]
     assert 'require(id.isNotBlank()) { "cart must not be blank" }' in context
