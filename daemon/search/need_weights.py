@@ -6,90 +6,101 @@ from collections.abc import Mapping
 from typing import Final
 
 WEIGHTS: Final[Mapping[str, float]] = {
-    "constant": -3.549,
-    "asks": 4.669,
-    "asks, known": -3.665,
-    "begins as a question": 0.9681,
-    "begins as a question, unknown": -4.27,
-    "body only": -1.995,
-    "known": 1.814,
-    "known in names": 1.083,
-    "known, rarest": -1.607,
-    "length": 0.7734,
-    "long": 1.408,
-    "named": 6.232,
-    "named, alone": 0.9586,
-    "pasted": 7.297,
-    "places": 0.6169,
-    "shaped": 1.599,
-    "short": -4.198,
-    "telling": 4.256,
-    "telling words": 0.8755,
-    "text, long": 1.879,
-    "unknown": -2.486,
-    "unknown, short": 2.717,
+    "constant": -2.464,
+    "asks": 3.462,
+    "asks, known": -2.249,
+    "begins as a question": 0.4847,
+    "begins as a question, unknown": -4.209,
+    "body only": -1.338,
+    "known": 1.341,
+    "known in names": 0.8743,
+    "known, rarest": -1.485,
+    "length": 0.8957,
+    "long": 1.117,
+    "named": 6.148,
+    "named, alone": 1.419,
+    "pasted": 7.235,
+    "places": 0.3495,
+    "shaped": 1.542,
+    "short": -5.347,
+    "telling": 4.039,
+    "telling words": 0.8054,
+    "text, long": 1.465,
+    "unknown": -2.164,
+    "unknown, short": 2.9,
 }
 """Weights of the logistic regression, by feature."""
 
 _BY_WEIGHT = """
--2.25 you
--2.0 best
--1.75 build code
--1.5 commit run version
--1.25 me merge readme text than your
--1.0 ^do ^is ^run branch ci connect fix_the github good how_do i push this
--0.75 ^create ^push again and are_you changelog changes clean commits cost create do_i docker du errors
--0.75 first for_now how_much issue left long main me_a message model_are much my next not now open pr pull
--0.75 pull_request release replaced result run_the space start status_code tests the_issue the_result
--0.75 the_tests to_the unix working
--0.5 1 2 200 ^delete ^explain ^open ^rerun ^sorry ^try ^wait ^what's ^write a_regex all and_commit
--0.5 are_the away better can_you change check command_not commit_message continue create_a danke delete
--0.5 delete_the dependencies description did did_you difference difference_between do do_the end
--0.5 everything explain failed fails fix for_my git green http i_was install is_it let's lint make_a
--0.5 me_the mean model name none not_found on_github origin origin_main our pass plan points por post
--0.5 python regex remove_the request rerun review same_for server show_me simpler skip_it so sorry
--0.5 sorry_i suite test_suite testing the_commit the_difference the_first them three time today todo
--0.5 todo_list try wait what's what_are what_is would write wrong
--0.25 0 ^are ^bump ^clean ^continue ^did ^git ^good ^gracias ^haha ^how ^let's ^merge ^not ^only ^option
--0.25 ^rebase ^start ^sí ^tag ^what ^when a_different a_file a_good a_new a_pr a_pull a_short ahead
--0.25 another any anything back back_to bad between broken brotli bump but_keep by close come command
--0.25 comments conflicts content convert cool could could_not das die different do_you docs don't draft
--0.25 english environment exactly example fail file files find for_this for_today found give give_me
--0.25 go_ahead gracias great group haha host how_long i'm i_install i_set in_a is_there it_and it_in it_to
--0.25 job just keep keep_it kill la last later leave like linux local looks mac mach make_it makes many
--0.25 merci more much_does name_for one open_a option option_2 out passing please process really rebase
--0.25 rerun_the resolve rest restart right sense set shorter should_i show_the simple sounds split ssh
--0.25 status step still stop switch sí tag tag_it take tell tell_me thanks that that's the_branch
--0.25 the_commits the_last the_next the_pr the_release the_rest the_server the_time there_a to tree up_a
--0.25 update update_the use_the vim warning was way we weiter what write_a you_run your_last à
-0.25 3 ^comment ^deprecate ^error ^finish ^fix ^rename ^show ^skip ^tests ^was ^why ^wo a_custom a_limit
-0.25 a_redirect a_response a_test about add_type address an an_empty and_fix and_how app array arrays as
-0.25 async big called calls can't can't_be case charset classes colors connection correct custom data
-0.25 decoding deprecate digest_auth does does_the doesn't each empty every exception exceptions exit
-0.25 finish finish_the get_the handle handler happens_if happens_when headers i_need i_pass ignore
-0.25 is_missing it_for its itself json key les line load lose make map match matched memory mention
-0.25 messages method mount need new number of_the ok old on_the only optional or outside own page part
-0.25 per point pool port prefix print_the put query redirect rename replace return same search sending
-0.25 show something sort startup streaming strip templates test_for the the_default the_exit the_header
-0.25 the_host the_old the_order the_same their trailing twice type types unit unit_tests unknown up user
-0.25 verify were what's_the when_i when_it when_the where_do where_is who_calls why_do wie_werden windows
-0.25 with_an wo write_the written
-0.5 ^add ^does ^dónde ^it ^list ^make ^no ^now ^ok ^print ^speed ^the ^then ^which adapter add after
-0.5 agent all_the at_once at_the be before body bytes can_i config connections context cookie digest
-0.5 do_it docstring dónde dónde_se fields from go how how_does http2 i_get ich if_the in is_a is_the it
-0.5 keys know larger larger_than let_the loop make_the missing no notice number_of option_to output
-0.5 params path print py register remove retry several size sont speed speed_up stream string test
-0.5 the_body the_connection the_log the_multipart the_output the_response the_session thread transport
-0.5 urls use user_agent what_about when_a where_are which wie_wird wird with
-0.75 8 ^accept ^allow ^can ^let ^log ^remove ^use ^who ^wie ^как accept allow and_the at but by_default
-0.75 cli configurable cookies deprecation for happens has have here in_the indentation it_should large
-0.75 las let limits multipart nested once order_of records redirects response se session tests_for
-0.75 the_cli then_the timeout too what_happens where who wie как
-1.0 ^refactor ^support also are can client for_the groups how_is if instead instead_of log los methods
-1.0 of of_a order proxies python_3 refactor then
-1.25 ^where default does_it drop get how_are limit must when
-1.5 header support url werden
-1.75 ^and should
+-2.5 you
+-2.25 best
+-2.0 build run
+-1.75 commit
+-1.5 branch me
+-1.25 ^is ci code commits connect fix_the github good merge readme version your
+-1.0 ^do ^run again and changelog clean docker first how_do i issue left my next not plan pr pull push
+-1.0 python run_the space status_code tests than the_issue todo todo_list what_is
+-0.75 ^create ^open ^rerun are_the are_you better changes continue cost create create_a danke dependencies
+-0.75 do_i du end english explain failed files fix for_now git green how_much install is_it la main make_a
+-0.75 merci message model model_are much name on_github open pass permission please por pull_request
+-0.75 really release replaced rerun review server start testing that the_commit the_first time to_the
+-0.75 today unix way we what_are working à
+-0.5 1 2 ^bump ^clean ^explain ^haha ^how ^push ^sorry ^start ^sí ^try ^wait ^what's ^write a_file a_good
+-0.5 and_commit any bump but_keep can_you change command_not commit_message conflicts das delete_the
+-0.5 description did difference difference_between draft errors everything exactly fail fails for_my
+-0.5 german great group haha how_many http i_was it_in just keep keep_it last let's lint long looks many
+-0.5 me_a me_the mean much_does none not_found ones origin origin_main our passing points post rebase
+-0.5 rerun_the rest result result_of right shorter should_i show_me simple simpler skip_it so sorry
+-0.5 sorry_i ssh suite sí tag take test_suite text that's the_difference the_next the_pr the_release
+-0.5 the_tests them there_a tree try update_the wait weiter what's write write_a 谢谢
+-0.25 0 200 3 ^are ^continue ^delete ^did ^git ^good ^gracias ^great ^ja ^let's ^merci ^merge ^not ^only
+-0.25 ^option ^oui ^rebase ^revert ^sounds ^squash ^summarize ^tag ^tell ^was ^when ^yep ^yes ^you ^はい
+-0.25 a_commit a_different a_pr a_pull a_regex a_short ahead all anything auth away back back_to berlin
+-0.25 between broken brotli capital check class close come comment comments content cool could could_not
+-0.25 delete dev dev_server did_you diff different do do_the do_you docs domain example find fine
+-0.25 for_today found give give_me go_ahead go_with gracias has_a host i'd i'm i_install i_set in in_a
+-0.25 is_that it_and it_on it_shorter it_works ja kill later leave like linux list local mac mach makes
+-0.25 makes_sense master more name_for nice now of_this open_a option_2 oui oui_vas-y out parent perfecto
+-0.25 process read_the recommend reduce regex remove_the reply request resolve restart revert same_for see
+-0.25 sense set short show_the sounds sounds_good squash squash_the status step steps stop summarize
+-0.25 switch tag_it take_a tell tell_me thanks that's_the the_branch the_changes the_commits the_dev
+-0.25 the_file the_last the_rest the_result the_server the_time think this_is three to to_me tokyo
+-0.25 tomorrow up_a update use_the vas-y vim warning what_i whole why_is would yep yes your_last はい
+0.25 ^a ^add ^after ^also ^comment ^convert ^document ^dónde ^error ^fix ^füge ^no ^ok ^release ^replace
+0.25 ^retry ^show ^skip ^tests ^warum a_custom a_limit a_response a_test a_warning adapter add_type
+0.25 address address_of agent already also_work an an_empty an_error and_fix and_for and_how app array as
+0.25 big body both by calls case classes colors command configuration connections convert correct crashes
+0.25 custom data day decoding deprecate_the digest do_it docstring document doesn't dónde dónde_se empty
+0.25 error every exception exit fields for_this form format functions füge get_rid get_the go good_now
+0.25 handle handler handlers has_no headers hints hinzu i_need id if_i ignore improve isn't it_for its
+0.25 json keys let_me let_the limit_the line load loaded lose lose_their made make_it map match matched
+0.25 memory messages mode mount names need needs negative no_it numbers objects of ok_but on only_for
+0.25 other outside own page part path point prefix print_the progress query reading replace report
+0.25 responses return rid rid_of safe same saved second settings show still stream streaming string strip
+0.25 test_for that_it that_was the_body the_cache the_configuration the_connection the_default
+0.25 the_environment the_exit the_host the_input the_number the_order the_other the_page the_second
+0.25 the_user their thread trailing type_hints unknown urls use user_agent verify warum we_get were
+0.25 when_it where_do where_is who_calls why_do why_does wird_das with without_a writes written
+0.5 8 ^accept ^deprecate ^don't ^list ^make ^print ^remove ^rename ^then ^use ^who ^why ^wie ^wo ^как
+0.5 accept all_the are_shown argument arrays as_a async at at_once at_the before but by_default bytes
+0.5 cache call cli config context cookie date dates deprecate does_the expose for for_large for_that
+0.5 from_a für has have how_does http2 i_add i_get if_the indentation is is_a is_missing is_still
+0.5 is_this it it_should it_to know large larger larger_than limits links login make make_the method
+0.5 missing module nothing notice number_of of_the off old on_windows option_to optional order_of où
+0.5 params permissions print py register remove rename retry search several shown something sort sorted
+0.5 the_cli the_log the_multipart the_parser the_request the_response the_same the_session then_the
+0.5 there transport turn users what_do when_a when_is when_the where_are who wie wie_werden windows wo
+0.5 как
+0.75 ^allow ^but ^can ^does ^let ^log ^now ^speed ^translate ^which after after_a allow also and_the
+0.75 can_i configurable constants cookies deprecation die each einen from_the if input les let log
+0.75 multipart must of_a once order output parser proxies public records redirects response sont speed
+0.75 speed_up test the_client the_output then timeout too translate undo up where which wird
+1.0 ^implement ^it ^refactor ^support ^the add can de done drop exceptions export for_the from get
+1.0 groups help here how how_is implement instead instead_of into limit maximum methods nested new
+1.0 python_3 refactor session size stored the what_about what_happens
+1.25 ^drop ^where are client default does_it hangs header how_are in_the los se startup url werden
+1.5 ^and should support tests_for twice
+1.75 happens when
 """
 
 PHRASES: Final[Mapping[str, float]] = {
