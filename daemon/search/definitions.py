@@ -183,6 +183,7 @@ def with_features(
     best = ranked[0].score if ranked else 1.0
     for place, file in enumerate(ranked[:FILES_MAX]):
         role = role_of(file.path, languages.get(file.path, ""))
+        is_config = role == "data" and role in question.wanted
         if role in question.wanted or candidates.named.get(file.path, 0.0) >= SURELY_NAMED:
             role = "source"  # a test counts as source if the question asks for tests
         of_file = {
@@ -207,6 +208,8 @@ def with_features(
                 continue
             if symbol is not None:
                 features |= words.features(symbol)
+            if is_config:  # its blocks are what is asked for, unlike the sections of a document
+                features.pop("kind section", None)
             yield (file.path, symbol, first, last), features
 
 

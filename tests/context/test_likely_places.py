@@ -83,12 +83,16 @@ def test_unasked_a_long_definition_is_shown_whole_only_if_it_is_sure(shelf: Desk
     assert 0 < len(bodies) < len(short)
     assert "m00" not in bodies
     assert shown(built)["place"][0] == "m00", "the most probable guess comes first"
+    assert built.reply["context"].count("⋮ line 1 (uncertain)\n") == len(bodies), (
+        "a guess doesn't look certain"
+    )
     whole = sum(piece["tokens"] for piece in slices(built).values() if piece["type"] == "document")
     assert whole <= UNSURE_TOKENS
     assert built.reply["tokens"] <= 300
     sure = found("src/m00.py", 0.95, 61)
     built = shelf.build(hits=[sure, *short], prompt="give up attempts", news=True)
     assert "m00" in shown(built)["document"]
+    assert "⋮ line 1\n" in built.reply["context"]
 
 
 def test_what_is_hardly_probable_is_still_named_if_it_is_all(shelf: Desk) -> None:
