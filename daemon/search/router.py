@@ -439,7 +439,7 @@ def _structural(
     )
     in_text = not forced and answer.guess and _stand_in_text(names, reader, handle)
     if answer.hits and not in_text:
-        return replace(start, answer=answer.hits, evidence=evidence, degraded=degraded)
+        return replace(start, answer=answer.hits, evidence=evidence, degraded=degraded, near=answer.near)
     if in_text:
         evidence = (*start.evidence, f"the project doesn't define {', '.join(subjects)}")
     elif relation not in {"connection", "cycles"}:  # their remarks already say so
