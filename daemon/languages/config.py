@@ -57,7 +57,7 @@ _PATTERNS = {
     "toml": r"\[\[?([\w.\"'-]+)\]\]?\s*(?:#.*)?$",
     "ini": r"\[([^\]\n]+)\]\s*$",
     "makefile": r"(?!\.PHONY)([\w./%-][\w./% -]*):(?![=:])",
-    "dockerfile": r"(?i)FROM\s+\S.*?(?:\s+AS\s+(\S+)|(\S+))\s*$",
+    "dockerfile": r"(?i)FROM\s+(?:--\S+\s+)?(?:\S+\s+AS\s+(\S+)|(\S+))\s*$",
     "sql": r"(?i)\s{0,3}CREATE\s+(?:OR\s+REPLACE\s+)?(?:\w+\s+){0,2}?(?:TABLE|VIEW|INDEX|TYPE|FUNCTION"
     r"|TRIGGER|PROCEDURE)\s+(?:IF\s+NOT\s+EXISTS\s+)?([\w.\"`\[\]]+)",
     "protobuf": r"(?:message|service|enum|extend)\s+([\w.]+)",

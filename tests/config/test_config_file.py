@@ -118,7 +118,7 @@ def test_a_projects_file_may_be_a_link_only_within_it(tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.mkdir()
     (root / "real.toml").write_text("[context]\nmax_tokens = 7000\n")
-    (tmp_path / "outside.toml").write_text("[context]\nmax_tokens = 6000\n")
+    (tmp_path / "outside.toml").write_text("[context]\nmax_tokens = 3000\n")
     (root / "foveal.toml").symlink_to("real.toml")
     assert load_project_config(str(root), UserConfig(), System()).config.context.max_tokens == 7000
     (root / "foveal.toml").unlink()
