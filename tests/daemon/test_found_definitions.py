@@ -200,11 +200,11 @@ def test_a_question_about_ci_is_answered_from_its_workflow(
             "on:\n  push:\n\njobs:\n  older-python:\n    strategy:\n      matrix:\n        python: [3.11, 3.12]\n"
         ),
         "package.json": '{\n  "scripts": {\n    "lint": "eslint src"\n  }\n}\n',
-        "src/versions.py": "def version_of(package):\n    return package.version\n",
+        "src/carts.py": "def checkout(cart):\n    return cart.versions\n",
         **{f"src/other_{n}.py": f"def step_{n}(value):\n    return value + {n}\n" for n in range(12)},
     }
     root = write_files(tmp_path / "ci", files)
     shared_daemon.open_ready(root)
     reply = Shop(shared_daemon, root).ask("which Python versions does CI check?", 2_000)
-    assert "document:.github/workflows/test.yml#jobs" in {one["id"] for one in reply["slices"]}
-    assert "python: [3.11, 3.12]" in reply["context"]
+    best = max((one for one in reply["slices"] if "score" in one), key=lambda one: one["score"])
+    assert best["id"].endswith(":.github/workflows/test.yml#jobs")
