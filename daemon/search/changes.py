@@ -136,7 +136,9 @@ def changed_definitions(
         changes.append(
             DefinitionChange(file.path, "renamed" if after_it else "removed", old[name][0], after_it)
         )
-    return changes, len(fresh) - len(renamed)
+    new_names = set(renamed.values())
+    added = [name for name in fresh if name not in new_names and name.rpartition(".")[0] not in new_names]
+    return changes, len(added)
 
 
 def _own_texts(text: str, symbols: Sequence[Symbol]) -> dict[str, tuple[Symbol, tuple[str, ...]]]:

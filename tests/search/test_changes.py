@@ -53,7 +53,7 @@ def test_changed_definitions() -> None:
     check("        return True\n", "\n        return True  \n")
     check("class Store:", "class Store(Base):", "signature Store")
     check("def load(", "def fetch(", "renamed Store.load -> Store.fetch")
-    check("class Store:", "class Shop:", "removed Store", "added", "added", "added")
+    check("class Store:", "class Shop:", "renamed Store -> Shop")
     check("def helper():\n    return Store()\n", "", "removed helper")
     check("LIMIT = 3\n", "LIMIT = 3\n\n\ndef more():\n    pass\n", "added")
 
