@@ -46,7 +46,7 @@ def test_lines_of_every_kind(shared_daemon: DaemonProcess, shop: Path) -> None:
             host.send(line)
             reply = host.receive()
             assert (reply["id"], reply["error"]["code"]) == (told_id, code), line[:100]
-            assert len(host.ask(number, "tools/list")["result"]["tools"]) == 9
+            assert len(host.ask(number, "tools/list")["result"]["tools"]) == 10
         assert host.ask("x", "nope/nope")["error"]["code"] == -32601
         arguments = {"decision": "half \ud83d of a smiley"}
         reply = host.ask(1, "tools/call", name="record_decision", arguments=arguments)
@@ -80,7 +80,7 @@ def test_new_daemon_gets_the_opening_messages(daemon: DaemonProcess, shop: Path)
             host.send(message(id=number, method="tools/list"))
             reply = host.receive()
             assert reply["id"] == number
-            assert len(reply["result"]["tools"]) == 9
+            assert len(reply["result"]["tools"]) == 10
             assert daemon.pid != before
         assert host.end() == 0
 
