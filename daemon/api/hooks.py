@@ -333,7 +333,13 @@ class DaemonHookBackend:
             return NO_HELP
         policy = await self._engine.permissions.require(project, Agent.of(origin.policy_name, ""))
         folder = await asyncio.to_thread(os.path.realpath, origin.cwd)
-        request = HelpRequest(use, folder, asked(task), is_said)
+        held = self._engine.context_log.windows.of(origin.session_id, origin.agent_id).slices
+
+        def is_known(key: str) -> bool:
+            place = key.removeprefix("place:")
+            return is_said(key) or key in held or f"document:{place}" in held or f"needed:{place}" in held
+
+        request = HelpRequest(use, folder, asked(task), is_known)
         return await self._engine.tool_help.help(project, policy, request, deadline_ms)
 
     async def note_edits(self, origin: Origin, paths: tuple[str, ...]) -> None:

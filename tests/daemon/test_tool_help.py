@@ -16,11 +16,19 @@ TASK = "Why does the retry of a payment wait too long before the next attempt?"
 KEY = "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc"
 
 
+MISSPELT: dict[str, Any] = {
+    "tool_name": "Bash",
+    "tool_input": {"command": "rg -n atempt_delay"},
+    "tool_response": {"stdout": "", "stderr": ""},
+}
+
+
 def body(name: str, text: str) -> str:
     return f"def {name}(order):\n    {text}\n    return order\n\n\n"
 
 
 PROJECT = {
+    "foveal.toml": "[context]\nhook_tokens = 0\n",  # or the prompt's context would say it before
     "src/payment.py": body("retry_payment", "wait = attempt_delay(order)  # before the next attempt")
     + body("attempt_delay", "delay = 2 ** order.attempts")
     + body("charge_card", f'key = "{KEY}"'),
@@ -116,15 +124,20 @@ def test_secrets_are_masked(asked: Any) -> None:
     assert KEY not in text
 
 
+def test_what_the_context_showed_is_not_said_again(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
+    root = write_files(tmp_path / "shop", {**PROJECT, "foveal.toml": ""})
+    shared_daemon.open_ready(root)
+    sid = {"session_id": "held"}
+    context(shared_daemon, root, "claude-code", "SessionStart", **sid)
+    shown = context(shared_daemon, root, "claude-code", "UserPromptSubmit", prompt=TASK, **sid)
+    assert "retry_payment" in shown
+    assert "payment.py:" not in context(shared_daemon, root, "claude-code", "PostToolUse", **MISSPELT, **sid)
+
+
 def test_setting_turns_help_off(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
     files = {**PROJECT, "foveal.toml": "[context]\ntool_help = false\n"}
     root = write_files(tmp_path / "shop", files)
     shared_daemon.open_ready(root)
-    fields = {
-        "tool_name": "Bash",
-        "tool_input": {"command": "rg -n atempt_delay"},
-        "tool_response": {"stdout": "", "stderr": ""},
-        "session_id": "off",
-    }
-    context(shared_daemon, root, "claude-code", "UserPromptSubmit", prompt=TASK, session_id="off")
-    assert context(shared_daemon, root, "claude-code", "PostToolUse", **fields) == ""
+    sid = {"session_id": "off"}
+    context(shared_daemon, root, "claude-code", "UserPromptSubmit", prompt=TASK, **sid)
+    assert context(shared_daemon, root, "claude-code", "PostToolUse", **MISSPELT, **sid) == ""
