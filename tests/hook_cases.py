@@ -17,9 +17,9 @@ CONTEXT_EVENTS: Mapping[str, frozenset[str]] = {
     "claude-code": frozenset(("SessionStart", "UserPromptSubmit", "SubagentStart", "PostToolUse")),
     "codex": frozenset(("SessionStart", "UserPromptSubmit", "SubagentStart", "PostToolUse")),
     "cursor": frozenset(("sessionStart", "postToolUse")),
-    "gemini": frozenset(("SessionStart", "BeforeAgent")),
+    "gemini": frozenset(("SessionStart", "BeforeAgent", "AfterTool")),
     "copilot": frozenset(("sessionStart", "subagentStart", "postToolUse", "SessionStart", "PostToolUse")),
-    "opencode": frozenset(("SessionStart", "UserPromptSubmit", "SubagentStart")),
+    "opencode": frozenset(("SessionStart", "UserPromptSubmit", "SubagentStart", "PostToolUse")),
     "qwen-code": frozenset(("UserPromptSubmit", "PostToolUse")),
 }
 """The events whose answers a host takes text from, as its documentation or its types have it."""

@@ -75,7 +75,9 @@ def _answered(fields: Fields) -> bool:
 def _output(fields: Fields, result: Fields) -> str:
     """Return what a tool printed."""
     named = result.text("stdout", "llmContent", "textResultForLlm", "output", "content")
-    return named or ("" if result.has("stdout") else fields.text("tool_response", "tool_output"))
+    text = named or ("" if result.has("stdout") else fields.text("tool_response", "tool_output"))
+    framed = _FRAMED.match(text)
+    return framed[1].removeprefix("(empty)") if framed else _STATUS.sub("", text)
 
 
 def _search(
@@ -103,7 +105,7 @@ def _places(text: str, only: str) -> Iterator[tuple[str, int]]:
         elif (found := _NUMBERED.match(line)) and current:
             yield current, int(found[1])
         elif found := _HEADING.match(line):
-            current = found[1]
+            current = found[1] or found[2]
         elif found := _IN_FILE.match(line):
             yield found[1], 0
         elif only and line.strip():
@@ -113,8 +115,12 @@ def _places(text: str, only: str) -> Iterator[tuple[str, int]]:
 _PLACE = re.compile(r"(?:\./)?([^\s:]+):(\d+)[:)]")
 _FILE = re.compile(r"[^/]\.\w+$")
 _NUMBERED = re.compile(r"\s*(?:L|Line )?(\d+):")
-_HEADING = re.compile(r"File: (\S+)$")
+_HEADING = re.compile(r"File: (\S+)$|([^\s:]*[./][^\s:]*)(?: \(\d+ match\(es\)\))?:$")
 _IN_FILE = re.compile(r"(?:\./)?([^\s:]*[./][^\s:]*)(?::|$)")
+_FRAMED = re.compile(r"Command: .*?\nOutput: (.*?)\nError: \(none\)\n", re.DOTALL)
+"""The output of a command as Gemini CLI and Qwen Code give it to the model."""
+_STATUS = re.compile(r"\n?<shellId: [^>\n]*>\s*\Z")
+"""What Copilot adds to the output of a command."""
 _NOTHING = re.compile(r"\W*(?:no (?:matches|files|results|match)\b|found 0\b|0 matches\b)", re.IGNORECASE)
 
 

@@ -108,11 +108,34 @@ def test_whole_files_are_read() -> None:
             },
             PLACES,
         ),
+        (
+            "grep",
+            "Found 2 matches\n/w/a.py:\n  Line 3: def pay():\n  Line 7: pay()\n",
+            (("/w/a.py", 3), ("/w/a.py", 7)),
+        ),
+        (
+            "grep",
+            "[grep content: 2 matches]\n\nsrc/a.py (1 match(es)):\n  3: pay\n\nsrc/b.py (1 match(es)):\n  7: pay",
+            PLACES,
+        ),
     ],
 )
-def test_search_tools(tool: str, response: dict[str, Any], places: tuple[tuple[str, int], ...]) -> None:
+def test_search_tools(tool: str, response: Any, places: tuple[tuple[str, int], ...]) -> None:
     given = {"tool_name": tool, "tool_input": {"pattern": "pay"}, "tool_response": response}
     assert tool_use(Fields(given)) == ToolUse("pay", places=places)
+
+
+def test_output_of_a_command_may_be_framed() -> None:
+    def framed(output: str) -> dict[str, Any]:
+        text = f"Command: rg -n pay\nDirectory: (root)\nOutput: {output}\nError: (none)\nExit Code: 1\n"
+        call = {"tool_name": "run_shell_command", "tool_input": {"command": "rg -n pay"}}
+        return {**call, "tool_response": {"llmContent": text}}
+
+    shell = {"toolName": "bash", "toolArgs": {"command": "rg -n pay"}}
+    status = {"resultType": "success", "textResultForLlm": "\n<shellId: 0 completed with exit code 1>"}
+    assert tool_use(Fields({**shell, "toolResult": status})) == ToolUse("pay")
+    assert tool_use(Fields(framed("(empty)"))) == ToolUse("pay")
+    assert tool_use(Fields(framed("src/a.py:3:pay"))) == ToolUse("pay", places=(("src/a.py", 3),))
 
 
 def test_failed_and_counting_searches_say_nothing() -> None:
