@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
@@ -98,6 +98,7 @@ class ToolHelpService:
     ) -> ToolHelp:
         """Return the help for the use of a tool; none for a project that isn't indexed yet."""
         use, task = request.use, request.task
+        words = " ".join((*_names(use.pattern), task)).strip()
         if not project.config.context.tool_help or not project.index_state.searchable:
             return NO_HELP
         snapshot = project.snapshot(policy)
@@ -111,16 +112,15 @@ class ToolHelpService:
                 return NO_HELP
             ask = SearchQuery(task, 1, Filter(path_prefix=path), definitions=True)
         elif not use.places:
-            words = " ".join(_names(use.pattern))
             build = partial(_nothing, snapshot, request)
-            ask = SearchQuery(f"{words} {task}".strip(), SEARCHED, definitions=True)
+            ask = SearchQuery(words, SEARCHED, definitions=True)
         elif len(use.places) >= HITS_MIN and task:
             hits = [(inside(path), line) for path, line in use.places]
             hits = [(path, line) for path, line in hits if path in snapshot.tree.files]
             if len(hits) < HITS_MIN:
                 return NO_HELP
             build = partial(_choice, snapshot, request, hits)
-            ask = SearchQuery(task, SEARCHED, first=frozenset(path for path, _ in hits), definitions=True)
+            ask = SearchQuery(words, SEARCHED, first=frozenset(path for path, _ in hits), definitions=True)
         else:
             return NO_HELP
         found: list[FoundDefinition] = []
@@ -191,7 +191,7 @@ class _HelpLines:
         _, line = best_line(split_lines(content.text)[found.first - 1 : last], found.first, name, self._terms)
         return place_line(path, f"{found.first}-{found.last}", name, self._gate.of_code(line))
 
-    def add_places(self, found: Sequence[FoundDefinition], most: int) -> int:
+    def add_places(self, found: Iterable[FoundDefinition], most: int) -> int:
         """Add the lines of some definitions; return their number."""
         added = 0
         for definition in found:
@@ -231,9 +231,12 @@ def _nothing(snapshot: ProjectSnapshot, request: HelpRequest, found: list[FoundD
 
 
 def _probable(found: Sequence[FoundDefinition]) -> Iterator[FoundDefinition]:
-    """Yield the definitions that a context would show, too, the best first."""
-    least = max(SHOWN_MIN, SHOWN_SHARE * max((each.probability for each in found), default=0.0))
-    yield from (each for each in found if each.probability >= least)
+    """Yield the whole definitions that a context would show, too, the best first.
+
+    The head of a class has hits and words of all its members, and says little about any."""
+    whole = [each for each in found if each.symbol is not None and each.last == each.symbol.end_line]
+    least = max(SHOWN_MIN, SHOWN_SHARE * max((each.probability for each in whole), default=0.0))
+    yield from (each for each in whole if each.probability >= least)
 
 
 def _near(name: str, snapshot: ProjectSnapshot, reader: Reader) -> Iterator[tuple[str, Symbol]]:
@@ -286,7 +289,7 @@ def _outline(
         symbols = _by_weight(lines.files.symbols(path))
         if not symbols:
             return NO_HELP
-        lines.add_places([each for each in found if each.path == path], FITTING_MAX)
+        lines.add_places([each for each in _probable(found) if each.path == path], FITTING_MAX)
         fitting, keys = lines.text, tuple(lines.keys)
         lines.text = ""
         shown: list[tuple[int, str]] = []

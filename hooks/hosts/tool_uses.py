@@ -117,7 +117,11 @@ _FILE = re.compile(r"[^/]\.\w+$")
 _NUMBERED = re.compile(r"\s*(?:L|Line )?(\d+):")
 _HEADING = re.compile(r"File: (\S+)$|([^\s:]*[./][^\s:]*)(?: \(\d+ match\(es\)\))?:$")
 _IN_FILE = re.compile(r"(?:\./)?([^\s:]*[./][^\s:]*)(?::|$)")
-_FRAMED = re.compile(r"Command: .*?\nOutput: (.*?)\nError: \(none\)\n", re.DOTALL)
+_FRAMED = re.compile(
+    r"(?:<untrusted_context>|Command: [^\n]*\nDirectory: [^\n]*)\nOutput: (.*?)\n"
+    r"(?:Error: |Exit Code: |Process Group PGID: )",
+    re.DOTALL,
+)
 """The output of a command as Gemini CLI and Qwen Code give it to the model."""
 _STATUS = re.compile(r"\n?<shellId: [^>\n]*>\s*\Z")
 """What Copilot adds to the output of a command."""

@@ -131,6 +131,9 @@ def test_output_of_a_command_may_be_framed() -> None:
         call = {"tool_name": "run_shell_command", "tool_input": {"command": "rg -n pay"}}
         return {**call, "tool_response": {"llmContent": text}}
 
+    call = {"tool_name": "run_shell_command", "tool_input": {"command": "rg -n pay"}}
+    text = "<untrusted_context>\nOutput: (empty)\nExit Code: 1\nProcess Group PGID: 9\n</untrusted_context>"
+    assert tool_use(Fields({**call, "tool_response": {"llmContent": text}})) == ToolUse("pay")
     shell = {"toolName": "bash", "toolArgs": {"command": "rg -n pay"}}
     status = {"resultType": "success", "textResultForLlm": "\n<shellId: 0 completed with exit code 1>"}
     assert tool_use(Fields({**shell, "toolResult": status})) == ToolUse("pay")
