@@ -16,8 +16,11 @@ from msgspec import Struct
 
 from .fields import Fields
 
-PLACES_MAX: Final = 2_000
-"""Maximum number of hits whose places are read from an output."""
+PLACES_MAX: Final = 1_000
+"""Maximum number of lines of an output that are read for places, at 2 microseconds each."""
+
+COMMAND_MAX: Final = 2_000
+"""Maximum characters of a command that is read."""
 
 PATTERN_MAX: Final = 300
 """Maximum characters of a pattern; a longer one is no search for a name."""
@@ -88,35 +91,35 @@ def _search(
         return None
     if not text.strip() or _NOTHING.match(text):
         return ToolUse(pattern, for_files)
-    places = []
-    for path, line in _places(text, paths[0] if len(paths) == 1 and _FILE.search(paths[0]) else ""):
-        places.append((os.path.join(folder, path), line))
-        if len(places) == PLACES_MAX:
-            break
-    return ToolUse(pattern, for_files, tuple(places)) if places else None
+    only = paths[0] if len(paths) == 1 and _FILE.search(paths[0]) else ""
+    places = tuple((os.path.join(folder, path), line) for path, line in _places(text, only))
+    return ToolUse(pattern, for_files, places) if places else None
 
 
 def _places(text: str, only: str) -> Iterator[tuple[str, int]]:
     """Yield the places in the output of a search; `only` is the path of the only file searched."""
     current = only
-    for line in text.splitlines():
-        if found := _PLACE.match(line):
+    for line in text.splitlines()[:PLACES_MAX]:
+        if line.startswith("File: "):
+            current = line[6:]
+        elif found := _PLACE.match(line):
             yield found[1], int(found[2])
         elif (found := _NUMBERED.match(line)) and current:
             yield current, int(found[1])
-        elif found := _HEADING.match(line):
-            current = found[1] or found[2]
-        elif found := _IN_FILE.match(line):
-            yield found[1], 0
+        elif (found := _IN_FILE.match(line)) and ("/" in found[1] or "." in found[1]):
+            if found[2]:
+                current = found[1]
+            else:
+                yield found[1], 0
         elif only and line.strip():
             yield only, 0
 
 
-_PLACE = re.compile(r"(?:\./)?([^\s:]+):(\d+)[:)]")
+# Possessive, since outputs hold what files hold: no line may take more than its length.
+_PLACE = re.compile(r"(?:\./)?([^\s:]++):(\d{1,9})[:)]")
 _FILE = re.compile(r"[^/]\.\w+$")
-_NUMBERED = re.compile(r"\s*(?:L|Line )?(\d+):")
-_HEADING = re.compile(r"File: (\S+)$|([^\s:]*[./][^\s:]*)(?: \(\d+ match\(es\)\))?:$")
-_IN_FILE = re.compile(r"(?:\./)?([^\s:]*[./][^\s:]*)(?::|$)")
+_NUMBERED = re.compile(r"\s{0,9}(?:L|Line )?(\d{1,9}):")
+_IN_FILE = re.compile(r"(?:\./)?([^\s:]++)((?: \(\d{1,9} match\(es\)\))?:$)?(?::|$)")
 _FRAMED = re.compile(
     r"(?:<untrusted_context>|Command: [^\n]*\nDirectory: [^\n]*)\nOutput: (.*?)\n"
     r"(?:Error: |Exit Code: |Process Group PGID: )",
@@ -125,7 +128,7 @@ _FRAMED = re.compile(
 """The output of a command as Gemini CLI and Qwen Code give it to the model."""
 _STATUS = re.compile(r"\n?<shellId: [^>\n]*>\s*\Z")
 """What Copilot adds to the output of a command."""
-_NOTHING = re.compile(r"\W*(?:no (?:matches|files|results|match)\b|found 0\b|0 matches\b)", re.IGNORECASE)
+_NOTHING = re.compile(r"\W{0,9}(?:no (?:matches|files|results|match)\b|found 0\b|0 matches\b)", re.IGNORECASE)
 
 
 # Commands of a shell
@@ -159,6 +162,8 @@ OTHER_OPTIONS: Final = frozenset(
 
 def _of_command(command: str, text: str, result: Fields) -> ToolUse | None:
     """Return the search of a command that does nothing but search, or the file that it prints."""
+    if len(command) > COMMAND_MAX:
+        return None
     folder = ""
     command = _QUIET.sub("", command.strip())
     if moved := _MOVED.match(command):

@@ -153,3 +153,10 @@ def test_many_hits_are_bounded() -> None:
     found = of_bash("rg -n pay", "src/a.py:3:pay\n" * (PLACES_MAX + 10))
     assert found is not None
     assert len(found.places) == PLACES_MAX
+
+
+@pytest.mark.parametrize("line", ["." * 90_000, "a" * 90_000, " " * 90_000, "(" * 90_000, "a.b/" * 20_000])
+def test_long_line_is_read_once(line: str) -> None:
+    """Were it read once for each of its characters, this would take minutes."""
+    of_bash("rg -n pay src", line)
+    of_bash(f"rg {line}", line)
