@@ -41,7 +41,8 @@ def item_slices(state: BuildState, items: Sequence[PlannedItem]) -> Iterator[Sli
             continue
         is_rule, is_file = item.type == "rule", render.is_file(item)
         name, whose = printable(item.name), render.whose(item)
-        grow = partial(render.rule_form, name, item.text, whose=whose, is_file=is_file, words=state.words)
+        form = render.rule_form if is_rule else render.reference_form
+        grow = partial(form, name, item.text, whose=whose, is_file=is_file, words=state.words)
         yield Slice(
             id=planned.slice_id,
             type="rule" if is_rule else "reference",

@@ -53,7 +53,7 @@ def place_slices(
         name = match.symbol.name if match.symbol is not None and not is_unsaved else ""
         number, line = best_line(source.part(first, min(last, first + LINES_READ - 1)), first, name, terms)
         where = f"{match.first}-{match.last}" if not is_unsaved else f"{number}"
-        form = fixed(Form(place_line(match.path, where, name, line, gate)))
+        form = fixed(Form(place_line(match.path, where, name, gate.of_code(line))))
         room -= state.counter.count(form[0].text)
         if room < 0:
             state.passed += likely[place:]
@@ -74,9 +74,10 @@ def place_slices(
         )
 
 
-def place_line(path: str, where: str, name: str, line: str, gate: SecretGate) -> str:
-    """Return the line for a place: its path, its lines (`where`), its name, and a line of code in it."""
-    said = render.inline(gate.of_code(line))
+def place_line(path: str, where: str, name: str, line: str) -> str:
+    """Return the line of a place: its path and lines, its name ("" for none), and the line of code that
+    stands for it, which is cut."""
+    said = render.inline(line)
     if len(said) > LINE_CHARACTERS:
         said = f"{said[: LINE_CHARACTERS - 1]}…"
     head = " ".join(filter(None, (f"{printable(path)}:{where}", render.inline(name))))

@@ -6,10 +6,12 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any
+
+from msgspec import Struct
 
 from ..compression.records import MARK
 from ..rules.records import Item, Owner
@@ -34,8 +36,8 @@ SECTIONS: tuple[tuple[str, tuple[SliceType, ...]], ...] = (
 ITEM_TYPES: tuple[SliceType, ...] = ("rule", "reference")
 """Types of slices that are items, which are separate messages in the format `messages`."""
 
-RULE_CHARACTERS_MIN = 120
-"""Minimum characters of a shortened rule: about two lines, enough to decide whether to read the file."""
+REFERENCE_CHARACTERS_MIN = 120
+"""Minimum characters of a shortened reference: about two lines, enough to decide whether to read it."""
 
 SENTENCES_MIN = 120
 """Minimum room for whole sentences in a list item; with less it is cut."""
@@ -116,18 +118,92 @@ def rule_form(
     *,
     whose: str = "the project's",
     is_file: bool = True,
+    words: Collection[str] = (),
+) -> Form:
+    """Render a rule within a number of characters: whole, in whole sections, or as a line that points to it.
+
+    Nothing is left out within a section, since half a rule may say the opposite. The sections with most of
+    the `words` of the prompt come first. The heading says `whose` rule it is, see `whose`. `is_file` says
+    that its name is a path."""
+    heading = f"`{inline(name)}` ({whose})"
+    whole = code_block(heading, text, "markdown")
+    lines = text.rstrip("\n").split("\n")
+    size = f"{len(lines):,} line{'s' * (len(lines) != 1)}"
+    says = f"{size}, read it before you begin" if is_file else f"{size}, left out for want of room"
+    pointer = Form(f"- {heading}: {says}\n\n", compressed=True, body=says)
+    if len(whole) <= max(characters, len(pointer.text)):
+        return Form(whole)
+    parts = sections(text)
+    around = len(whole) - len(text) + len(_rest_of(len(lines), name, is_file=is_file)) + len("\n__\n\n")
+    shown: set[int] = set()
+    for part in sorted(parts, key=lambda part: (-_matches(part, lines, words), part.first)):
+        new = shown | part.above | set(range(part.first, part.end))
+        if around + sum(len(lines[at]) + 1 for at in new) <= characters:
+            shown = new
+    if not shown:
+        return pointer
+    taken = "\n".join(lines[at] for at in sorted(shown))
+    rest = _rest_of(len(lines) - len(shown), name, is_file=is_file)
+    cut = code_block(heading, taken, "markdown", rest)
+    return Form(cut, compressed=True, body=f"{taken}\n{rest}")
+
+
+class Section(Struct, frozen=True):
+    """A section of a Markdown text: its lines from `first` to before `end`, counted from 0, up to the next
+    heading, and the lines of the headings `above` it."""
+
+    first: int
+    end: int
+    above: frozenset[int]
+
+
+def sections(text: str) -> list[Section]:
+    """Return the sections of a text that say something; what is above the first heading is one too."""
+    lines = text.rstrip("\n").split("\n")
+    heads: list[tuple[int, int]] = []
+    fence = ""
+    for at, line in enumerate(lines):
+        mark = re.match(r" {0,3}(`{3,}|~{3,})", line)
+        if mark and (not fence or mark[1].startswith(fence)):
+            fence = "" if fence else mark[1]
+        elif not fence and (head := re.match(r"(#{1,6})\s", line)):
+            heads.append((at, len(head[1])))
+    found = []
+    path: list[tuple[int, int]] = []
+    for (at, level), (end, _) in pairwise([(0, 0), *heads, (len(lines), 0)]):
+        path = [head for head in path if head[1] < level]
+        if any(line.strip() for line in lines[at + (level > 0) : end]):
+            found.append(Section(at, end, frozenset(head[0] for head in path)))
+        if level:
+            path.append((at, level))
+    return found
+
+
+def _matches(part: Section, lines: Sequence[str], words: Collection[str]) -> int:
+    """Return the number of words that occur in a section."""
+    body = " ".join(lines[part.first : part.end]).lower() if words else ""
+    return sum(word in body for word in words)
+
+
+def reference_form(
+    name: str,
+    text: str,
+    characters: int,
+    *,
+    whose: str = "the project's",
+    is_file: bool = True,
     words: Iterable[str] = (),
 ) -> Form:
-    """Render a rule within a number of characters; a long one keeps what is nearest to the `words`.
+    """Render a reference within a number of characters; a long one keeps what is nearest to the `words`.
 
-    The heading says `whose` rule it is, see `whose`. `is_file` says that its name is a path."""
+    The heading says `whose` it is, see `whose`. `is_file` says that its name is a path."""
     heading = f"`{inline(name)}` ({whose})"
     whole = code_block(heading, text, "markdown")
     if len(whole) <= characters:
         return Form(whole)
     most = text.count("\n") + 1
     around = len(whole) - len(text) + len(_rest_of(most, name, is_file=is_file)) + len("\n__\n\n")
-    room = max(characters - around, RULE_CHARACTERS_MIN)
+    room = max(characters - around, REFERENCE_CHARACTERS_MIN)
     short = shorten_text(text, "", words, room)
     rest = _rest_of(short.left_out_lines, name, is_file=is_file)
     cut = code_block(heading, short.text, "markdown", rest)
@@ -237,7 +313,7 @@ def _json_slice(piece: Slice, form: Form) -> dict[str, Any]:
 
 
 def _rest_of(count: int, name: str, *, is_file: bool) -> str:
-    """Return the note about omitted lines of a rule. A long name is only in the heading above."""
+    """Return the note about omitted lines of an item. A long name is only in the heading above."""
     shown = inline(name)
     if is_file:
         return left_out_note(count, f"read {shown if len(shown) <= NAME_CHARACTERS else 'it'}")

@@ -79,7 +79,7 @@ def sibling_slices(
             "focus",
             round(WEIGHT * state.weights.document, 4),
             (3, 1_000_000, place),
-            *fixed(Form(place_line(each.path, where, each.name, each.line, gate))),
+            *fixed(Form(place_line(each.path, where, each.name, gate.of_code(each.line)))),
             path=each.path,
             source=f"a sibling of {each.of.path}#{of}",
             lines=(each.first, each.last),

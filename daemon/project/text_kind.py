@@ -190,6 +190,8 @@ def role_of(path: str, language: str) -> Role:
 
 def _is_test(path: str, name: str, language: str) -> bool:
     """Whether a file is a test by the conventions of its language."""
+    if _PIPELINE.search(path):
+        return False  # `.github/workflows/test.yml` runs the tests
     own = _TEST_NAME_OF.get(language)
     if own is not None and own.search(name):
         return True
@@ -208,6 +210,7 @@ _TEST_FOLDER = re.compile(
     r"|androidTest|commonTest|jvmTest|(?-i:[\w.]*[a-z]Tests|[\w.]*\.Tests?))/",
     re.IGNORECASE,
 )
+_PIPELINE = re.compile(r"(?:^|/)\.(?:github|gitlab|circleci|buildkite|forgejo|gitea)/")
 _PRODUCT_FOLDER = re.compile(r"(?:^|/)src/main/")
 """A folder whose files are all part of the product, whatever their folders' names (Maven, Gradle, sbt)."""
 

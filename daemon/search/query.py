@@ -12,6 +12,9 @@ from ..index.records import StoredChunk
 from ..languages.shared.records import Symbol
 from .filters import EVERYTHING, Filter
 
+IN_TRACE, FAILED_TEST = "in the stack trace", "failed test"
+"""The reasons of a definition that a pasted failure names."""
+
 
 class FoundDefinition(Struct, frozen=True):
     """A definition, or lines outside of any definition, that the asker may need.
@@ -26,6 +29,11 @@ class FoundDefinition(Struct, frozen=True):
     last: int
     probability: float
     reasons: Sequence[str] = ()
+
+    @property
+    def is_pasted(self) -> bool:
+        """Whether a pasted failure names its place, so that it is no guess among others."""
+        return IN_TRACE in self.reasons or FAILED_TEST in self.reasons
 
 
 class Hit(Struct, frozen=True):

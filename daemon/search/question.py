@@ -231,6 +231,12 @@ _CONFIG = (
     r"\b(?:config(?:uration)? (?:files?|of|for|values?|options?|defaults?)|settings files?|configured"
     r"|(?:ci|build|lint|deploy\w*) (?:config\w*|pipelines?|workflows?)|workflows?|makefile|dockerfile"
     r"|docker[ -]compose|helm charts?|package\.json|pyproject|tsconfig|dependabot|eslintrc"
+    r"|(?-i:CI|CD)|continuous integration|git(?:hub|lab) (?:actions?|ci)|npm scripts?|containers? images?"
+    r"|(?:dev|peer)?[ -]?dependenc(?:y|ies)|docker|lint(?:er|ers|ing)|pre-commit|cargo\.toml|go\.mod|tox|nox"
+    r"|(?:build|release|publish|deploy\w*|lint|ci) (?:scripts?|steps?|jobs?|targets?|matrix|commands?)"
+    r"|(?:sql|database|db|graphql|protobuf) (?:schemas?|tables?|migrations?)"
+    r"|(?:python|node|rust|go|java|ruby|php|typescript) versions?"
+    r"|versions? of (?:python|node|rust|go|java|ruby|php|typescript)"
     r"|env(?:ironment)? (?:variables?|files?))\b|\.(?:ya?ml|toml|ini|cfg|conf|env|properties|json)\b|配置文件"
     r"|設定ファイル|Konfigurationsdatei"
 )

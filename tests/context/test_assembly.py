@@ -498,7 +498,7 @@ def test_a_rule_that_is_in_focus_too_is_shown_as_a_rule(shop: Desk) -> None:
 def test_items_of_the_session_come_first_and_stay_named_without_room(shop: Desk) -> None:
     items = [Item("rule", f"r{n}", "manual", f"Rule {n}. " * 200, "PutItem") for n in range(40)]
     plan = ItemPlan(tuple(PlannedItem(item, "manual") for item in items))
-    built = shop.build("src/shop/auth.py", plan=plan, max_tokens=700, reserve_tokens=0)
+    built = shop.build("src/shop/auth.py", plan=plan, max_tokens=400, reserve_tokens=0)
     assert [one["name"] for one in built.reply["items"]] == [f"r{n}" for n in range(40)]
     dropped = [one["name"] for one in built.reply["items"] if one.get("dropped")]
     assert 0 < len(dropped) < 40

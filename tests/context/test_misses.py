@@ -103,6 +103,6 @@ def test_places_without_room_are_near_misses_the_most_probable_first(
 
 
 def test_a_rule_without_room_is_a_miss(given: Callable[..., dict[str, Any]]) -> None:
-    built = given(max_tokens=40)
+    built = given(max_tokens=20)
     assert ("rule", "CLAUDE.md") in [(miss["kind"], miss.get("name")) for miss in built["near"]]
     assert built["limit"] == "max_tokens"

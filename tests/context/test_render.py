@@ -11,9 +11,11 @@ from foveal.daemon.context.render import (
     item_message,
     json_measure,
     list_item,
+    reference_form,
     render_json,
     render_markdown,
     rule_form,
+    sections,
     slice_summary,
     spans,
 )
@@ -88,15 +90,48 @@ RULE = "# Rules\n\n" + "".join(f"- Rule number {index} of the house.\n" for inde
     st.sampled_from(["AGENTS.md", "a" * 200]),
     st.integers(0, 2_000),
 )
-def test_a_rule_is_cut_to_its_characters_or_to_the_least_there_is(
+def test_a_reference_is_cut_to_its_characters_or_to_the_least_there_is(
     text: str, name: str, characters: int
 ) -> None:
-    form = rule_form(name, text, characters)
-    whole = rule_form(name, text, 10**9)
+    form = reference_form(name, text, characters)
+    whole = reference_form(name, text, 10**9)
     assert not whole.compressed
-    assert len(form.text) <= max(characters, len(rule_form(name, text, 0).text))
+    assert len(form.text) <= max(characters, len(reference_form(name, text, 0).text))
     assert len(form.text) <= len(whole.text)
     assert form.compressed == (form != whole)
+
+
+PARTS = (
+    "Say it plainly.\n\n# Code\n\n- four spaces\n\n## Tests\n\n- no sleeping\n```sh\n# not a heading\n```\n- that is all\n\n"
+    "# Releases\n\n" + "- tag it\n" * 90
+)
+
+
+def test_a_rule_is_shown_in_whole_sections_those_of_the_prompt_first() -> None:
+    form = rule_form("AGENTS.md", PARTS, 205, words={"sleeping"})
+    assert form.text.startswith("### `AGENTS.md` (the project's)")
+    assert "# Code\n## Tests\n\n- no sleeping\n```sh\n# not a heading\n```\n- that is all\n" in form.text
+    assert "- tag it" not in form.text
+    assert "lines left out: read AGENTS.md" in form.text
+    assert "- four spaces" in rule_form("AGENTS.md", PARTS, 600).text
+    assert rule_form("AGENTS.md", PARTS, 10_000) == Form(rule_form("AGENTS.md", PARTS, 20_000).text)
+
+
+@given(st.sampled_from([RULE, PARTS]), st.integers(0, 3_000), st.sampled_from([(), ("sleeping",), ("tag",)]))
+def test_no_section_of_a_rule_is_cut(text: str, characters: int, words: tuple[str, ...]) -> None:
+    form = rule_form("AGENTS.md", text, characters, words=words)
+    pointer = rule_form("AGENTS.md", text, 0).text
+    assert len(form.text) <= max(characters, len(pointer))
+    lines = text.rstrip("\n").split("\n")
+    for part in sections(text):
+        inner = "\n".join(lines[part.first + 1 : part.end]).strip()
+        assert inner in form.text or inner.split("\n")[-1] not in form.text
+
+
+def test_a_rule_without_room_is_one_line_that_points_to_it() -> None:
+    form = rule_form("AGENTS.md", RULE, 500)
+    assert form.text == "- `AGENTS.md` (the project's): 202 lines, read it before you begin\n\n"
+    assert form.compressed
 
 
 # The record
@@ -127,9 +162,11 @@ def item(name: str, text: str, source: str = "PutItem", owner: Owner = "stored")
 
 
 def test_a_cut_message_says_where_the_rest_is() -> None:
-    form = rule_form("AGENTS.md", RULE, 500)
+    form = reference_form("AGENTS.md", RULE, 500)
     message = item_message(item("AGENTS.md", RULE, "/p/AGENTS.md"), form)
     assert message.endswith("lines left out: read AGENTS.md")
-    other = rule_form("kind", RULE, 500, is_file=False)
+    other = reference_form("kind", RULE, 500, is_file=False)
     assert "lines left out: of kind" in other.text
     assert item_message(item("kind", RULE), other).endswith("lines left out: of kind")
+    pointed = item_message(item("kind", RULE), rule_form("kind", RULE, 0, is_file=False))
+    assert pointed == "kind (put with foveal)\n\n202 lines, left out for want of room"

@@ -13,6 +13,7 @@ from foveal.daemon.engine.service import Engine
 from foveal.daemon.index.lexical_files import FOLDER
 from foveal.daemon.privacy.policy import NO_POLICY
 from foveal.daemon.search.answers import ProjectCall
+from foveal.daemon.search.definitions import NEAR
 from foveal.daemon.search.filters import EVERYTHING, Filter
 from foveal.daemon.search.pipeline import conclude_hits
 from foveal.daemon.search.query import SearchQuery, SearchResult
@@ -175,3 +176,12 @@ async def test_the_need_is_the_same_whatever_is_embedded(base: Path, prompt: str
         assert needs[0] is not None
         assert needs == needs[:1] * 3
         assert found[0] != found[2], "the answer itself does depend on it"
+
+
+async def test_a_near_name_is_only_a_likely_place(base: Path) -> None:
+    async with running_engine(base, FILES) as (engine, project):
+        found = await search(engine, project, "where is `chekout` defined?", definitions=True)
+        assert found.hits[0].why[0] == "no `chekout`; the nearest name is `checkout`"
+        assert found.hits[0].definitions[0].probability == NEAR
+        found = await search(engine, project, "where is `checkout` defined?", definitions=True)
+        assert found.hits[0].definitions[0].probability > NEAR

@@ -195,6 +195,10 @@ class Language(Struct, frozen=True):
     heading: Callable[[str], tuple[int, str]] | None = None
     """For documents with sections: returns the level and the title of a written heading."""
 
+    blocks: Callable[[str, str], Iterator[tuple[int, int, str]]] | None = None
+    """For files without a grammar: yields the first line (from 0), the level (from 1) and the name of each
+    block of a text in a language."""
+
     other_language: Callable[[bytes], str] | None = None
     """Returns the actual language of a source, or an empty string; for C headers, whose names don't tell."""
 

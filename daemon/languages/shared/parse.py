@@ -15,12 +15,12 @@ from tree_sitter import Node, Parser, Query, QueryCursor, TreeCursor
 
 from .definitions import DefinitionReader, Match, PatternSettings
 from .language import LANGUAGES, Language
-from .records import NOTHING, ParsedFile, References, SplitPoint
+from .records import NOTHING, ParsedFile, References, SplitPoint, Symbol
 from .reference_reader import ImportReader, ReferenceReader, Settings
-from .source_text import SourceText, Span, clean_source
-from .symbols import sections, symbols_of
+from .source_text import MAX_NAME, MAX_SIGNATURE, SourceText, Span, clean_source
+from .symbols import UniqueNames, section_ends, sections, symbols_of
 
-PARSER_VERSION: int = 6
+PARSER_VERSION: int = 7
 """Increment this when the same bytes would give another result; stored files are then parsed again."""
 
 
@@ -67,6 +67,8 @@ def parse_source(data: bytes, language: str) -> ParsedFile:
     source = clean_source(data)
     lines = source.count(b"\n") + (not source.endswith(b"\n") and source != b"")
     row = LANGUAGES.get(language)
+    if row is not None and row.blocks is not None:
+        return ParsedFile(tuple(_blocks(source.decode("utf-8", "replace"), row, lines)), (), lines)
     if row is None or not row.grammar or not source:
         return ParsedFile((), (), lines)
     row = LANGUAGES.get(row.other_language(source), row) if row.other_language is not None else row
@@ -97,6 +99,22 @@ def parse_source(data: bytes, language: str) -> ParsedFile:
     if not is_packed:
         references = _references(toolbox, root, ReferenceReader(text, row, symbols), facts)
     return ParsedFile(tuple(symbols), tuple(imports.imports()), lines, root.has_error, points, references)
+
+
+def _blocks(text: str, row: Language, lines: int) -> Iterable[Symbol]:
+    """Yield the blocks of a file without a grammar as sections."""
+    assert row.blocks is not None
+    named = list(row.blocks(row.name, text))
+    written = text.split("\n")
+    names = UniqueNames()
+    path: list[str] = []
+    ends = section_ends([(first + 1, level) for first, level, _ in named], lines)
+    for (first, level, name), end in zip(named, ends, strict=True):
+        path = [*path[: level - 1], name]
+        last = next((at for at in range(end, first + 1, -1) if written[at - 1].strip()), first + 1)
+        if len(full := "/".join(path)) <= MAX_NAME:
+            head = written[first].strip()[:MAX_SIGNATURE]
+            yield Symbol(names.unique(full), "section", first + 1, last, head, "", level - 1)
 
 
 def _references(toolbox: _Toolbox, root: Node, reader: ReferenceReader, facts: Iterable[Match]) -> References:

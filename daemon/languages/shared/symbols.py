@@ -59,7 +59,7 @@ def sections(
     ]
     names = UniqueNames()
     open_sections: list[tuple[int, str]] = []
-    ends = _section_ends([(text.line(start), level) for start, level, _ in outline], lines)
+    ends = section_ends([(text.line(start), level) for start, level, _ in outline], lines)
     found = []
     for (start, level, title), end in zip(outline, ends, strict=True):
         while open_sections and open_sections[-1][0] >= level:
@@ -75,7 +75,7 @@ def sections(
     return found
 
 
-def _section_ends(headings: Sequence[tuple[int, int]], lines: int) -> list[int]:
+def section_ends(headings: Sequence[tuple[int, int]], lines: int) -> list[int]:
     """Return each section's last line: the one before the next heading of the same or a higher level."""
     ends = [lines] * len(headings)
     waiting: list[int] = []
