@@ -97,7 +97,9 @@ def _built(gathered: GatheredSources, reader: Reader | None) -> Built:
         *horizon_slices(state, {node.path for node in nodes} | state.passed_over, near | focus),
     ]
     # A definition that a shown one uses and that was found itself, but only for larger contexts, stays there.
-    used = {(piece.path, piece.lines and piece.lines[0]) for piece in slices if piece.beside}
+    used = {
+        (piece.path, piece.lines and piece.lines[0]) for piece in slices if piece.id.startswith("needed:")
+    }
     slices = [
         piece
         for piece in slices

@@ -67,6 +67,23 @@ def test_a_name_in_many_files_beside_is_parallel_and_in_one_is_not(shelf: Desk) 
     assert rows == [f"loaders/{name}.py:1-2 load" for name in "bcdefghi"]
 
 
+def test_for_something_new_siblings_come_before_more_of_what_was_found(shelf: Desk) -> None:
+    more = "".join(f"def more{n}(reply):\n    return reply, 'more of it', {n}\n" for n in range(30))
+    shelf.write({"lib/more.py": more})
+    with shelf.readers.borrow() as reader:
+        symbols = [("lib/more.py", each, 0.5) for each in reader.symbols("lib/more.py")]
+        symbols += [("src/one.py", each, 0.9) for each in reader.symbols("src/one.py") if "." in each.name]
+    matches = [FoundDefinition(path, each, each.start_line, each.end_line, p) for path, each, p in symbols]
+    hits = [replace(found(match.path, match.probability), definitions=(match,)) for match in matches]
+
+    def siblings(prompt: str) -> int:
+        built = shelf.build(hits=hits, prompt=prompt, max_tokens=500, reserve_tokens=0)
+        return sum(name.startswith("sibling:") for name in slices(built))
+
+    assert siblings("add another reply") == 2
+    assert siblings("what does a reply say?") == 0
+
+
 def test_the_sites_of_a_variant_are_named_for_something_new(shelf: Desk) -> None:
     asked = "add a scheme for the keychain"
     rows = lines_below(shelf, "src/solve.py", "resolve", prompt=asked)
