@@ -168,7 +168,7 @@ def _marked(row: Row) -> tuple[Row, ...]:
     if not row.features["begins as a question"]:
         return (row,)
     asks = 1 - row.features["asks"]
-    twin = row.features | {"asks": asks, "asks, known": asks * row.features["known, rarest"]}
+    twin = {**row.features, "asks": asks, "asks, known": asks * row.features["known, rarest"]}
     return row, row._replace(features=twin)
 
 
