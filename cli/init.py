@@ -322,7 +322,7 @@ def _first_context(run: Run, client: Client, root: str, question: str) -> dict[s
 def _what_now(chosen: Sequence[FoundHost], root: str | None) -> Iterator[str]:
     """Yield the lines about what to run next."""
     rows = (
-        ('foveal context "…"', "the whole context for a prompt, 8,000 tokens"),
+        ('foveal context "…"', "the whole context for a prompt, up to 3,000 tokens"),
         ("foveal last", "what an agent got last, and why"),
         ("foveal query", "search by names, words and meaning"),
         ("foveal dashboard", "all of it in the browser"),

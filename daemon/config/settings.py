@@ -178,7 +178,7 @@ class ContextConfig:
     """`[context]`: the size of a context where the request doesn't say, and how it is counted."""
 
     max_tokens: int = setting(
-        8_000,
+        4_000,
         "The model's tokens that the context and the reply share. The prompt and the conversation aren't "
         "counted.",
         project="smaller",
@@ -187,8 +187,7 @@ class ContextConfig:
     )
     reserve_tokens: int = setting(
         2_000,
-        "The part of `max_tokens` that is kept free for the reply. "
-        "Where it is not below `max_tokens`, a quarter of that is used.",
+        "The part of `max_tokens` that is kept free for the reply, at most a quarter of it.",
         project="smaller",
         unit="tokens",
         between=(0, 10_000_000),
@@ -200,6 +199,12 @@ class ContextConfig:
         project="smaller",
         unit="tokens",
         between=(0, 1_000_000),
+    )
+    tool_help: bool = setting(
+        True,
+        "Whether an agent's own search gets a few lines of help where it found nothing or more than 30 hits, "
+        "or read a file of more than 500 lines whole.",
+        project="set",
     )
     max_bytes: int = setting(
         100_000,

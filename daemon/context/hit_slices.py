@@ -242,17 +242,19 @@ WANTED_SHARE = 0.5
 """Minimum share of the best probability for definitions that a shortened file in focus shows first."""
 
 WHOLE_MIN = 0.08
-"""Minimum probability of a definition that is shown whole. Of those from .03 to .08 commits in the tune half
-of benchmarks/needed edited .04, of those from .08 to .2 .16."""
+"""Minimum probability of the best definition of a context in which definitions are shown whole. Of those from
+.03 to .08 commits in the tune half of benchmarks/needed edited .04, of those from .08 to .2 .16."""
 
 SURE_MIN = 0.5
 """Minimum probability of a definition that is shown whole unasked, whatever its length."""
 
-UNSURE_TOKENS = 200
-"""Maximum tokens of the less probable ones that are shown whole unasked. With `SURE_MIN` 3 prompts in 100 get
-only wrong bodies of more than 200 tokens, instead of 25 if all from `WHOLE_MIN` on are shown in 1,500 tokens;
-.20 of the edited definitions are shown whole, instead of .36, for a third of the tokens, of which .44 are of
-edited definitions instead of .25 (244 commits to 11 projects, by weights fitted to the others)."""
+UNSURE_MIN, UNSURE_TOKENS = 0.15, 200
+"""Minimum probability of the other ones that are shown whole unasked, and the maximum tokens of all of them.
+With these and `SURE_MIN` 3 prompts in 100 get only wrong bodies of more than 200 tokens, instead of 25 if all
+from `WHOLE_MIN` on are shown in 1,500 tokens. A fifth of the tokens remains, .57 of it in edited definitions
+instead of .25; .17 of the edited definitions are shown whole instead of .36, and half are shown or named (244
+commits to 11 projects). From .08 on .20 are shown whole, but .48 of the tokens are right and nearly half of
+the prompts get only wrong bodies."""
 
 PLACES_MAX = 8
 """Maximum number of likely places in a context."""
@@ -352,7 +354,9 @@ def divide(
     for pair in () if named_only else found:
         probability = pair[1].probability
         fits = probability >= state.least_whole
-        if not fits and state.request.news and probability >= WHOLE_MIN:
+        # A line alone is better off among the likely places, which show it too.
+        long = pair[1].last > pair[1].first
+        if not fits and long and state.request.news and probability >= UNSURE_MIN:
             tokens = _tokens(state, pair[1])
             fits = state.unsure_tokens + tokens <= UNSURE_TOKENS
             state.unsure_tokens += tokens if fits else 0

@@ -25,8 +25,8 @@ class ContextRequest(Struct, frozen=True, dict=True):
     prompt: str = ""
     history: tuple[SentMessage, ...] = ()
     task_type: str = ""
-    max_tokens: int = 8000
-    reserve_tokens: int = 2000
+    max_tokens: int = 4000
+    reserve_tokens: int = 1000
     max_bytes: int = 100_000
     format: Format = "markdown"
     include_items: tuple[tuple[ItemType, str, str], ...] = ()

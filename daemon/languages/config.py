@@ -18,14 +18,12 @@ BLOCKS_MAX = 400
 """Maximum number of blocks of a file; one with more is data."""
 
 
-def _keys(pattern: re.Pattern[str], text: str) -> list[tuple[int, int, str]]:
+def _keys(pattern: str, text: str) -> list[tuple[int, int, str]]:
     """Return the lines that open blocks of keys: their numbers from 0, levels from 1, and keys.
 
     The keys farthest to the left open blocks, and in a long block the keys farthest to the left inside."""
-    lines = text.split("\n")
-    opened = [
-        (at, len(match[1]), match[2]) for at, line in enumerate(lines) if (match := pattern.match(line))
-    ]
+    lines, opens = text.split("\n"), re.compile(pattern).match
+    opened = [(at, len(match[1]), match[2]) for at, line in enumerate(lines) if (match := opens(line))]
     if len(opened) > BLOCKS_MAX * 20:
         return []
     found: list[tuple[int, int, str]] = []
@@ -45,19 +43,19 @@ def _keys(pattern: re.Pattern[str], text: str) -> list[tuple[int, int, str]]:
     return found
 
 
-def _matching(pattern: re.Pattern[str], text: str) -> list[tuple[int, int, str]]:
+def _matching(pattern: str, text: str) -> list[tuple[int, int, str]]:
     """Return the lines that a pattern matches, with its last group as the name."""
-    lines = enumerate(text.split("\n"))
-    return [(at, 1, match[match.lastindex or 0]) for at, line in lines if (match := pattern.match(line))]
+    lines, opens = enumerate(text.split("\n")), re.compile(pattern).match
+    return [(at, 1, match[match.lastindex or 0]) for at, line in lines if (match := opens(line))]
 
 
-_YAML = re.compile(r"( *)[\"']?([A-Za-z_][\w./-]*)[\"']?:\s*(?:[|>&#].*)?$")
-_JSON = re.compile(r"(\s*)\"([\w./:@-]+)\"\s*:\s*[\[{]\s*$")
+_YAML = r"( *)[\"']?([A-Za-z_][\w./-]*)[\"']?:\s*(?:[|>&#].*)?$"
+_JSON = r"(\s*)\"([\w./:@-]+)\"\s*:\s*[\[{]\s*$"
 _PATTERNS = {
     "toml": r"\[\[?([\w.\"'-]+)\]\]?\s*(?:#.*)?$",
     "ini": r"\[([^\]\n]+)\]\s*$",
     "makefile": r"(?!\.PHONY)([\w./%-][\w./% -]*):(?![=:])",
-    "dockerfile": r"(?i)FROM\s+\S.*?(?:\s+AS\s+(\S+)|(\S+))\s*$",
+    "dockerfile": r"(?i)FROM\s+(?:--\S+\s+)?(?:\S+\s+AS\s+(\S+)|(\S+))\s*$",
     "sql": r"(?i)\s{0,3}CREATE\s+(?:OR\s+REPLACE\s+)?(?:\w+\s+){0,2}?(?:TABLE|VIEW|INDEX|TYPE|FUNCTION"
     r"|TRIGGER|PROCEDURE)\s+(?:IF\s+NOT\s+EXISTS\s+)?([\w.\"`\[\]]+)",
     "protobuf": r"(?:message|service|enum|extend)\s+([\w.]+)",
@@ -67,7 +65,6 @@ _PATTERNS = {
     "prisma": r"(?:model|enum|datasource|generator|type|view)\s+(\w+)",
     "just": r"@?([\w-]+)(?:\s[^:=]*)?:(?!=)",
 }
-_COMPILED = {name: re.compile(pattern) for name, pattern in _PATTERNS.items()}
 
 
 def blocks_of(language: str, text: str) -> Iterator[tuple[int, int, str]]:
@@ -77,7 +74,7 @@ def blocks_of(language: str, text: str) -> Iterator[tuple[int, int, str]]:
     elif language in {"json", "json5", "jsonc"}:
         found = _keys(_JSON, text)
     else:
-        found = _matching(_COMPILED[language], text)
+        found = _matching(_PATTERNS[language], text)
     if len(found) <= BLOCKS_MAX:
         yield from found
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -16,7 +16,7 @@ from ..languages.shared.language import language_of
 from ..languages.shared.qualified_names import base_name
 from ..languages.shared.records import Symbol
 from ..project.service import Tree, best_suffix, role_of
-from .candidates import Candidates, GatheredCandidates, definitions_of, framed_files
+from .candidates import Candidates, FramedFile, GatheredCandidates, definitions_of, framed_files
 from .definitions import FUNCTIONS, WHOLE_LINES
 from .patterns import compiled
 from .query import FAILED_TEST, IN_TRACE, FoundDefinition
@@ -44,15 +44,6 @@ LINES_AROUND: Final = 15
 """Number of lines shown above and below a frame that lies in no function or in a longer one."""
 
 
-class _Place(NamedTuple):
-    """A definition (None for lines of a longer one), the lines to show, and the certainty (0 to 1)."""
-
-    symbol: Symbol | None
-    first: int
-    last: int
-    certainty: float = 1.0
-
-
 def named_lines(question: Question, tree: Tree, reader: Reader) -> list[FoundDefinition]:
     """Return the definitions that hold the frames of a question's stack traces, the innermost first, then
     those at the lines that it gives with a path, and the failed tests, with their probabilities."""
@@ -67,23 +58,23 @@ def named_lines(question: Question, tree: Tree, reader: Reader) -> list[FoundDef
         if mention.line and mention.path not in framed
     ]
     for of in framed_files((*frames, *written), tree):
-        place = _at(of.frame, reader.symbols(of.path), is_sure=of.is_sure)
-        if place is not None and (of.path, place.first) not in found:
-            certainty = of.certainty * place.certainty
-            beside = (of.path, place.first) not in failed and any(path == of.path for path, _ in failed)
-            if beside and not of.frame.function:
-                certainty *= UNKNOWN_FUNCTION  # the line of a failed test, as another version has it
-            probability = certainty * FRAME_PROBABILITY * DECAY ** len(found)
-            reason = IN_TRACE if of.frame.path in framed else "named in the prompt"
-            found[of.path, place.first] = _found(
-                of.path, place.symbol, place.first, place.last, probability, reason
-            )
+        place = _at(of, reader.symbols(of.path))
+        if place is None or (place.path, place.first) in found:
+            continue
+        beside = (place.path, place.first) not in failed and any(path == of.path for path, _ in failed)
+        if beside and not of.frame.function:  # the line of a failed test, as another version has it
+            place = replace(place, probability=UNKNOWN_FUNCTION * place.probability)
+        probability = round(place.probability * FRAME_PROBABILITY * DECAY ** len(found), 4)
+        reason = IN_TRACE if of.frame.path in framed else "named in the prompt"
+        found[place.path, place.first] = replace(place, probability=probability, reasons=(reason,))
         if len(found) >= PLACES_MAX:
             break
     for number, (path, symbol, alike) in enumerate(tests):
-        probability = TEST_PROBABILITY * DECAY**number / alike
-        test = _found(path, symbol, symbol.start_line, symbol.end_line, probability, FAILED_TEST)
-        found.setdefault((path, symbol.start_line), test)
+        probability = round(TEST_PROBABILITY * DECAY**number / alike, 4)
+        first, last = symbol.start_line, symbol.end_line
+        found.setdefault(
+            (path, first), FoundDefinition(path, symbol, first, last, probability, (FAILED_TEST,))
+        )
     return list(found.values())
 
 
@@ -147,35 +138,30 @@ def with_suspected(found: Sequence[FoundDefinition], suspected: Sequence[str]) -
     return raised
 
 
-def _found(
-    path: str, symbol: Symbol | None, first: int, last: int, probability: float, reason: str
-) -> FoundDefinition:
-    return FoundDefinition(path, symbol, first, last, round(probability, 4), (reason,))
-
-
-def _at(frame: Frame, symbols: Sequence[Symbol], *, is_sure: bool) -> _Place | None:
-    """Return the definition that a frame names or whose lines hold it, with the lines to show; None without
-    one. A frame that isn't surely of the project must name a function of the file."""
-    line, name = frame.line, compiled(_SEPARATOR).split(frame.function)[-1]
+def _at(of: FramedFile, symbols: Sequence[Symbol]) -> FoundDefinition | None:
+    """Return the definition that a frame names or whose lines hold it, with the lines to show and the
+    certainty that it is meant. A frame that isn't surely of the project must name a function of the file."""
+    line, name = of.frame.line, compiled(_SEPARATOR).split(of.frame.function)[-1]
     code = [symbol for symbol in symbols if symbol.kind != "section"]
     holding = [symbol for symbol in code if symbol.start_line <= line <= symbol.end_line]
     named = [symbol for symbol in code if name and base_name(symbol.name) == name]
-    if not named and not (is_sure and line):
+    if not named and not (of.is_sure and line):
         return None
     inside = [symbol for symbol in holding if symbol in named]
     if named and not inside:  # the line is that of another version
         nearest = min(named, key=lambda one: (abs(one.start_line - line), one.start_line))
         last = min(nearest.end_line, nearest.start_line + WHOLE_LINES)
-        return _Place(nearest, nearest.start_line, last)
-    certainty = UNKNOWN_FUNCTION if name and not named else 1.0
+        return FoundDefinition(of.path, nearest, nearest.start_line, last, of.certainty)
+    certainty = of.certainty * (UNKNOWN_FUNCTION if name and not named else 1.0)
     functions = inside or [symbol for symbol in holding if symbol.kind in FUNCTIONS]
     whole = [symbol for symbol in functions if symbol.end_line - symbol.start_line < WHOLE_LINES]
     if whole:
         outermost = min(whole, key=lambda one: (one.start_line, -one.end_line))
-        return _Place(outermost, outermost.start_line, outermost.end_line, certainty)
+        return FoundDefinition(of.path, outermost, outermost.start_line, outermost.end_line, certainty)
     first = max((symbol.start_line for symbol in holding), default=1)
     last = min((symbol.end_line for symbol in holding), default=line + LINES_AROUND)
-    return _Place(None, max(first, line - LINES_AROUND), min(last, line + LINES_AROUND), certainty)
+    first, last = max(first, line - LINES_AROUND), min(last, line + LINES_AROUND)
+    return FoundDefinition(of.path, None, first, last, certainty)
 
 
 _SEPARATOR = r"::|->|[.#\\]"

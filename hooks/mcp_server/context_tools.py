@@ -20,8 +20,8 @@ from .tool import (
 )
 
 DEFAULT_TOKENS = 4000
-"""Tokens of a context by default, half of GetContext's: an agent asks several times in a task and pays for
-each answer until the end. It holds the rules, the map, and three to five files in part or whole."""
+"""Tokens of a context by default, all of them for the context: an agent asks several times in a task and
+pays for each answer until the end. It holds the rules, the map, and three to five files in part or whole."""
 
 MOST_TOKENS = 20_000
 """Maximum tokens of a context. Claude Code cuts at 25,000 by its own, higher count."""

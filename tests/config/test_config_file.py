@@ -117,10 +117,10 @@ def test_a_wrong_value_in_a_project_is_an_error(tmp_path: Path) -> None:
 def test_a_projects_file_may_be_a_link_only_within_it(tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.mkdir()
-    (root / "real.toml").write_text("[context]\nmax_tokens = 7000\n")
-    (tmp_path / "outside.toml").write_text("[context]\nmax_tokens = 6000\n")
+    (root / "real.toml").write_text("[context]\nmax_tokens = 3500\n")
+    (tmp_path / "outside.toml").write_text("[context]\nmax_tokens = 3000\n")
     (root / "foveal.toml").symlink_to("real.toml")
-    assert load_project_config(str(root), UserConfig(), System()).config.context.max_tokens == 7000
+    assert load_project_config(str(root), UserConfig(), System()).config.context.max_tokens == 3500
     (root / "foveal.toml").unlink()
     (root / "foveal.toml").symlink_to("../outside.toml")
     with pytest.raises(ConfigError, match="leaves the project"):

@@ -201,3 +201,21 @@ def test_function_that_only_tests_call_says_so(shared_daemon: DaemonProcess, tmp
     shown = Shop(shared_daemon, root).ask("round_price and cart_weight", 2_000)["context"]
     assert "⋮ line 1, has no callers outside tests and examples\ndef round_price(price):" in shown
     assert "⋮ line 1\ndef cart_weight(cart):" in shown
+
+
+def test_a_question_about_ci_is_answered_from_its_workflow(
+    shared_daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    files: Mapping[str, str | bytes] = {
+        ".github/workflows/test.yml": (
+            "on:\n  push:\n\njobs:\n  older-python:\n    strategy:\n      matrix:\n        python: [3.11, 3.12]\n"
+        ),
+        "package.json": '{\n  "scripts": {\n    "lint": "eslint src"\n  }\n}\n',
+        "src/carts.py": "def checkout(cart):\n    return cart.versions\n",
+        **{f"src/other_{n}.py": f"def step_{n}(value):\n    return value + {n}\n" for n in range(12)},
+    }
+    root = write_files(tmp_path / "ci", files)
+    shared_daemon.open_ready(root)
+    reply = Shop(shared_daemon, root).ask("which Python versions does CI check?", 2_000)
+    best = max((one for one in reply["slices"] if "score" in one), key=lambda one: one["score"])
+    assert best["id"].endswith(":.github/workflows/test.yml#jobs")
