@@ -9,12 +9,14 @@ from typing import Any
 
 import click
 
+from ..ipc.client import Client
+from ..ipc.errors import NOT_FOUND, RpcError
 from . import terminal
 from .command import Reply, Run, command, given
 from .connection import CALL_TIMEOUT_S, connect
 from .options import CWD, QUIET, argument, choice, flag, number, option
 from .settings import absolute
-from .text import clean_lines, count
+from .text import clean, clean_lines, count
 
 FORMATS = ("markdown", "prompts", "messages", "json")
 FRESHNESS = ("shown", "tree", "no")
@@ -88,14 +90,31 @@ def context_command(run: Run) -> None:
     with connect(run.settings) as client:
         timeout_s = CALL_TIMEOUT_S + (run.deadline_ms or 0) / 1000
         reply = client.call("GetContext", given(params), timeout_s)
+        asks = run.session_id and not run.as_json and not run.quiet
+        known = not asks or _is_known(client, run.session_id)
     if run.as_json:
         terminal.say_json(reply)
         return
     _print_context(reply, run.format or "markdown")
     if not run.quiet:
         terminal.flush()
+        if not known:
+            terminal.note(
+                f"no session {clean(run.session_id)} is known, so the context has no session's items; to see"
+                " the known ones: foveal sessions list"
+            )
         for remark in remarks(reply):
             terminal.note(remark)
+
+
+def _is_known(client: Client, session_id: str) -> bool:
+    try:
+        client.call("GetSession", {"session_id": session_id}, CALL_TIMEOUT_S)
+    except RpcError as error:
+        if error.code != NOT_FOUND:
+            raise
+        return False
+    return True
 
 
 def read_history(file: str) -> list[dict[str, str]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
@@ -42,8 +43,8 @@ def export_command(run: Run) -> None:
 )
 def import_command(run: Run) -> None:
     """Add the decisions of FILE ('-' for standard input) to this project, with their agents, sessions, times,
-    files and outcomes. A decision that is there already is left as it is. Nothing is added if a line can't be
-    read.
+    files and outcomes. A decision that is there already, even if it was edited there or here since, is left
+    as it is. Nothing is added if a line can't be read.
 
     For example:
 
@@ -53,7 +54,13 @@ def import_command(run: Run) -> None:
     decisions = [_decision_in(line, number) for number, line in enumerate(run.file, 1) if line.strip()]
     total = {"grafted": 0, "duplicates": 0}
     skipped: list[str] = []
+    here = Counter(map(_moment, _all_decisions(run)))
+    there = Counter(_moment(decision) for decision, _ in decisions)
     for number, (decision, trust) in enumerate(decisions, 1):
+        moment = _moment(decision)
+        if decision.get("timestamp") and here[moment] == there[moment] == 1:
+            total["duplicates"] += 1  # its text may have been edited
+            continue
         reply = run.ask("GraftExperience", cwd=run.folder, experience=decision)
         for name in total:
             total[name] += reply[name]
@@ -66,6 +73,11 @@ def import_command(run: Run) -> None:
         terminal.warn(reason)
     if skipped:
         raise CliError(f"{count(len(skipped), 'decision')} could not be added")
+
+
+def _moment(decision: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what an edit doesn't change: by whom a decision was made, and when."""
+    return tuple(decision.get(name) for name in ("agent_id", "session_id", "timestamp"))
 
 
 def _all_decisions(run: Run) -> Iterator[dict[str, Any]]:

@@ -190,7 +190,7 @@ def host_facts(
     """Return what is known of a host itself: its version, what it reads, and its last event."""
     event, at = seen.get(host.name, (None, None))
     return {
-        "version": (installed_version(host.program, environ) or None) if host.program else None,
+        "version": installed_version(host.program or host.name, environ) or None,
         "reads": host.native_rules.summary or None if host.native_rules else None,
         "last_event": event,
         "last_event_at": at,
@@ -200,7 +200,9 @@ def host_facts(
 def describe_facts(name: str, facts: Mapping[str, str | None]) -> Iterator[str]:
     """Yield the lines about a registered host itself."""
     version = facts["version"]
-    yield f"  {name}: {f'version {clean(version)}' if version else 'no program of it in PATH'}"
+    # Git and editors have no program of an agent, by which `foveal init` would find them.
+    unknown = ": no program of it in PATH" if installable_host(name).program else ""
+    yield f"  {name}{f': version {clean(version)}' if version else unknown}"
     if facts["reads"]:
         yield f"    reads by itself: {facts['reads']}"
     event, at = facts["last_event"], facts["last_event_at"]

@@ -14,13 +14,13 @@ HOSTS = ("claude-code", "codex", "cursor", "gemini", "copilot", "opencode", "qwe
 RECORDED_ROOT = "/home/ada/shop"
 
 CONTEXT_EVENTS: Mapping[str, frozenset[str]] = {
-    "claude-code": frozenset(("SessionStart", "UserPromptSubmit", "SubagentStart")),
-    "codex": frozenset(("SessionStart", "UserPromptSubmit", "SubagentStart")),
+    "claude-code": frozenset(("SessionStart", "UserPromptSubmit", "SubagentStart", "PostToolUse")),
+    "codex": frozenset(("SessionStart", "UserPromptSubmit", "SubagentStart", "PostToolUse")),
     "cursor": frozenset(("sessionStart", "postToolUse")),
-    "gemini": frozenset(("SessionStart", "BeforeAgent")),
+    "gemini": frozenset(("SessionStart", "BeforeAgent", "AfterTool")),
     "copilot": frozenset(("sessionStart", "subagentStart", "postToolUse", "SessionStart", "PostToolUse")),
-    "opencode": frozenset(("SessionStart", "UserPromptSubmit", "SubagentStart")),
-    "qwen-code": frozenset(("UserPromptSubmit",)),
+    "opencode": frozenset(("SessionStart", "UserPromptSubmit", "SubagentStart", "PostToolUse")),
+    "qwen-code": frozenset(("UserPromptSubmit", "PostToolUse")),
 }
 """The events whose answers a host takes text from, as its documentation or its types have it."""
 

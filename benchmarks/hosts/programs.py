@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from .script import Call, Delegate, Edit, Mcp, Read, Request, Say, Step, Wait
+from .script import Call, Command, Delegate, Edit, Mcp, Read, Request, Say, Step, Wait
 
 NODE = "node@22"
 """The Node that runs hosts, from npm too: some of them need a newer one than the machine has."""
@@ -105,6 +105,8 @@ def _claude_call(step: Step, request: Request) -> Call:
             return Call(_tool(request, "Agent", "Task"), task)
         case Mcp():
             return Call(_tool(request, f"__{step.tool}"), step.arguments)
+        case Command():
+            return Call("Bash", {"command": step.text, "description": "a search"})
         case Wait() | Say():
             raise AssertionError(step)
 
@@ -134,8 +136,9 @@ def _claude_prepare(home: Path, root: Path, url: str) -> Env:
 def _codex_call(step: Step, request: Request) -> Call:
     """Return a call of its current models, which run scripts."""
     match step:
-        case Read():
-            command = json.dumps({"cmd": f"sed -n 1,40p {step.path}"})
+        case Read() | Command():
+            text = step.text if isinstance(step, Command) else f"sed -n 1,40p {step.path}"
+            command = json.dumps({"cmd": text})
             return _codex_script(f"text(await tools.exec_command({command}))")
         case Edit():
             change = f"@@\n-{step.old}\n+{step.new}\n"
@@ -193,7 +196,7 @@ def _gemini_call(step: Step, request: Request) -> Call:
             return Call(_tool(request, "invoke_agent", "codebase_investigator"), kind)
         case Mcp():
             return Call(_tool(request, step.tool), step.arguments)
-        case Wait() | Say():
+        case Wait() | Say() | Command():
             raise AssertionError(step)
 
 
@@ -238,7 +241,7 @@ def _copilot_call(step: Step, request: Request) -> Call:
             return Call("task", {**task, "prompt": step.task, "mode": "sync"})
         case Mcp():
             return Call(_tool(request, step.tool), step.arguments)
-        case Wait() | Say():
+        case Wait() | Say() | Command():
             raise AssertionError(step)
 
 
@@ -280,7 +283,7 @@ def _opencode_call(step: Step, request: Request) -> Call:
             return Call("task", {"description": "a study", "prompt": step.task, "subagent_type": kind})
         case Mcp():
             return Call(_tool(request, step.tool), step.arguments)
-        case Wait() | Say():
+        case Wait() | Say() | Command():
             raise AssertionError(step)
 
 

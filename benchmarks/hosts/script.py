@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -48,9 +48,15 @@ class Mcp(Struct, frozen=True):
     arguments: Mapping[str, Any]
 
 
-Step = Say | Read | Edit | Delegate | Wait | Mcp
-Script = Mapping[str, Sequence[Step]]
-"""The steps by prompt. A prompt is recognized anywhere in a user's message."""
+class Command(Struct, frozen=True):
+    """Run a command in the shell."""
+
+    text: str
+
+
+Step = Say | Read | Edit | Delegate | Wait | Mcp | Command
+Script = Mapping[str, "Sequence[Step] | Callable[[Request], Step]"]
+"""The steps by prompt, or what chooses the next one. A prompt is recognized anywhere in a user's message."""
 
 
 class Call(Struct, frozen=True):
@@ -110,4 +116,6 @@ def next_step(script: Script, request: Request) -> Step:
     steps = script.get(prompt, ())
     if not request.tools or not prompt:
         return Say("A conversation about httpx.")
+    if callable(steps):
+        return steps(request)
     return steps[done] if done < len(steps) else Say("Done.")

@@ -67,12 +67,14 @@ class HookPayload(Struct, frozen=True):
 class World:
     """The folders of a user, with a clone of a project, a host and foveal."""
 
-    def __init__(self, folder: Path, clone: Path, installed: Installed, model: ModelServer) -> None:
+    def __init__(
+        self, folder: Path, clone: Path, installed: Installed, model: ModelServer, settings: str = SETTINGS
+    ) -> None:
         self.host = installed.program
         self.model = model
         self.root = folder / "project"
         self.payloads_folder = folder / "payloads"
-        self.environ = environment(folder, SETTINGS)
+        self.environ = environment(folder, settings)
         self.home = Path(self.environ["HOME"])
         self._client: Client | None = None
         self._make_project(clone)

@@ -27,6 +27,7 @@ from .. import logistic
 from ..logistic import print_calibration
 from ..retrieval.measures import ndcg
 from .collect import STATES, WHOLE
+from .projects import TRANSLATED_KINDS
 from .ranking import projects
 
 FOLDS = 6
@@ -83,6 +84,8 @@ def read_rows(state: Path) -> Iterator[Ranked]:
     """Yield the files of each question with their features, as the product sees them."""
     for name, gathered, reader, tree in projects(state):
         for found in gathered:
+            if found.asked.kind in TRANSLATED_KINDS:
+                continue
             known = found.unrouted
             for each in STATES:
                 if each not in found.hits:

@@ -18,6 +18,10 @@ REPOSITORIES = DATA / "repositories.toml"
 QUESTIONS = DATA / "questions.jsonl"
 """Written about the pinned trees; those of benchmarks/retrieval are about published sources."""
 
+TRANSLATED = DATA / "translated.jsonl"
+TRANSLATED_KINDS = ("german", "spanish", "chinese")
+"""Some of `QUESTIONS` in other languages, in a table of their own and not part of the fit."""
+
 COMMITS_MAX = 30
 
 
@@ -87,7 +91,8 @@ def write_tree(clones: Path, folder: Path, name: str) -> None:
 
 def written(repository: Repository) -> list[Asked]:
     """Return the questions that were written about a tree."""
-    rows = map(json.loads, QUESTIONS.read_text(encoding="utf-8").splitlines()) if QUESTIONS.is_file() else ()
+    files = [file for file in (QUESTIONS, TRANSLATED) if file.is_file()]
+    rows = [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
     return [
         Asked(
             f"{repository.name}-{number:02}",

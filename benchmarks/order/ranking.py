@@ -16,6 +16,7 @@ from foveal.daemon.search.router import candidates_of
 from ..retrieval.bootstrap import Interval, difference
 from ..retrieval.measures import answering, ndcg, recall
 from .collect import DEPTH, STATES, WHOLE, Gathered, Hits, cache_file, read
+from .projects import TRANSLATED_KINDS
 
 Order = Callable[[GatheredCandidates, Candidates, Mapping[str, str], Reader], Sequence[str]]
 """Ranks what is known of a question: the paths, best first."""
@@ -123,7 +124,7 @@ def print_tables(rows: Rows, before: Rows | None) -> None:
 
 def _groups(rows: Rows) -> Iterator[tuple[str, Rows]]:
     yield "commits", [row for row in rows if row["kind"] == "commit"]
-    yield "questions", [row for row in rows if row["kind"] != "commit"]
+    yield "questions", [row for row in rows if row["kind"] not in ("commit", *TRANSLATED_KINDS)]
     for kind in sorted({str(row["kind"]) for row in rows} - {"commit"}):
         yield f"questions, {kind}", [row for row in rows if row["kind"] == kind]
 

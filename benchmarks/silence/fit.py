@@ -51,7 +51,7 @@ STEP = 0.25
 HITS = 60
 """Files that are asked for, as `context.hits_max`."""
 
-THRESHOLDS = (0.1, 0.15, NEED_MIN, 0.4, NEED_SURE, 0.75)
+THRESHOLDS = (0.2, 0.25, NEED_MIN, 0.4, 0.5, NEED_SURE, 0.75)
 
 
 class Row(NamedTuple):

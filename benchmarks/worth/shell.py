@@ -26,6 +26,12 @@ INSTRUCTION = (
     "Answer from the code of this project, in at most 300 words: name the files and definitions, and how they"
     " work together. Change nothing."
 )
+OFFER = (
+    "foveal is on the PATH, with an index of this project: `foveal query` finds code by a question and says"
+    " who calls or uses something, `foveal node` shows a definition, `foveal changes` what a diff breaks."
+)
+"""What a host's list of tools says in the arm with foveal; the commands stand for its MCP tools."""
+
 RUN_S = 600.0
 OUTPUT_LIMIT = 30_000
 """Characters of a command's output that an agent gets, as Claude Code cuts it; the middle is left out."""
@@ -41,7 +47,8 @@ def begin(seat: Seat, task: WorthTask) -> str:
     if seat.arm == "with":
         _make_ready(seat)
         session = _session(seat)
-        start, context = session.start(), session.prompt(task.prompt)
+        start = f"{OFFER}\n\n{session.start()}"
+        context = session.prompt(task.prompt)
     given = {"start": start, "prompt": f"{INSTRUCTION}\n\n{task.prompt}", "context": context}
     for kind, text in given.items():
         _log(seat, kind, text)

@@ -7,7 +7,7 @@ import json
 import os
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any
@@ -18,9 +18,10 @@ from msgspec.structs import replace
 from ...hooks.hosts.events import Event, Origin
 from ...hooks.hosts.hook_answer import NOTHING
 from ...hooks.hosts.registry import HOSTS, host_named
+from ...hooks.hosts.tool_uses import ToolUse
 from ..access.records import Agent
 from ..access.service import visible_sets
-from ..context.records import SEARCH_UNFINISHED, ScopeSelector
+from ..context.records import NO_HELP, SEARCH_UNFINISHED, HelpRequest, ScopeSelector, ToolHelp
 from ..core.errors import FovealError, InvalidRequest, PermissionDenied
 from ..core.system import System
 from ..engine.service import Engine
@@ -322,6 +323,24 @@ class DaemonHookBackend:
         request = await self._request(ask)
         if request is not None:
             await self._contexts.prepare(request, news=ask.news)
+
+    async def tool_help(
+        self, origin: Origin, use: ToolUse, task: str, is_said: Callable[[str], bool], deadline_ms: int
+    ) -> ToolHelp:
+        """Return help for an agent's own search in an open project."""
+        project = await self._open_project(origin)
+        if project is None:
+            return NO_HELP
+        policy = await self._engine.permissions.require(project, Agent.of(origin.policy_name, ""))
+        folder = await asyncio.to_thread(os.path.realpath, origin.cwd)
+        held = self._engine.context_log.windows.of(origin.session_id, origin.agent_id).slices
+
+        def is_known(key: str) -> bool:
+            place = key.removeprefix("place:")
+            return is_said(key) or key in held or f"document:{place}" in held or f"needed:{place}" in held
+
+        request = HelpRequest(use, folder, asked(task), is_known)
+        return await self._engine.tool_help.help(project, policy, request, deadline_ms)
 
     async def note_edits(self, origin: Origin, paths: tuple[str, ...]) -> None:
         """Record files that were written as hot; files outside of the project are ignored."""

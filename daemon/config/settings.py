@@ -200,6 +200,12 @@ class ContextConfig:
         unit="tokens",
         between=(0, 1_000_000),
     )
+    tool_help: bool = setting(
+        True,
+        "Whether an agent's own search gets a few lines of help where it found nothing or more than 30 hits, "
+        "or read a file of more than 500 lines whole.",
+        project="set",
+    )
     max_bytes: int = setting(
         100_000,
         "The size of a rendered context in UTF-8.",

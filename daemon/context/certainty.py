@@ -37,7 +37,8 @@ definitions or the distance to the second adds nothing."""
 
 
 def compared(state: BuildState, found: Sequence[FoundDefinition]) -> list[FoundDefinition]:
-    """Return definitions in the order given, each with its probability in the light of the others."""
+    """Return definitions in the order given, each with its probability in the light of the others; those
+    that a pasted failure names keep theirs."""
     least = POOL_SHARE * max((match.probability for match in found), default=0.0)
     whole = sum(match.probability for match in found if match.probability >= least)
     terms = frozenset(query_terms(" ".join(sorted(state.words))).weights)
@@ -45,6 +46,9 @@ def compared(state: BuildState, found: Sequence[FoundDefinition]) -> list[FoundD
     most = max((share for share, m in zip(words, found, strict=True) if m.probability >= least), default=0.0)
     result = []
     for share, match in zip(words, found, strict=True):
+        if match.is_pasted:
+            result.append(match)
+            continue
         values = {
             "constant": 1.0,
             "probability": _log_odds(match.probability),

@@ -198,6 +198,13 @@ SKIPPED: Mapping[str, str] = {
 """Why a file of the tree has no content, in words; `too_large` is reported with its size."""
 
 
+NOTHING_NEW = (
+    "nothing was sent for this prompt, since nothing was new: what an earlier context of the conversation"
+    " showed isn't sent again; to see those: foveal contexts"
+)
+"""Why an empty context says little about a file."""
+
+
 class Absence(Struct, frozen=True):
     """Why a file can't be found, in sentences. With `by_focus`, putting it in focus would show it."""
 
@@ -322,6 +329,9 @@ def reasons_in_context(
     if settled and len(reply.get("dropped", ())) >= DROPPED_MAX:
         reasons.append(f"of the slices without room only the {DROPPED_MAX} with the most weight are recorded")
     reasons += [gap for gap in reply["gaps"] if not settled and _names(gap, path)]
+    if request.news and not reply["slices"]:
+        reasons.insert(0, NOTHING_NEW)
+    reasons += [near["reason"] for near in reply.get("near", ()) if _is_at(near.get("path", ""), path)]
     named = list(_why_named(scope, reply, path))
     return PathReasons((), bool(named), (*reasons, *named), tuple(advice), settled)
 

@@ -82,7 +82,7 @@ class DefinitionForms:
 
     A whole definition is shown without line numbers, which would take an eighth of its tokens. With
     `in_frame` several parts of one file share a code block, each below a line that says where it begins, with
-    a `remark` if there is one.
+    a `remark` if there is one, and whether it is `uncertain` that it is needed.
     """
 
     def __init__(
@@ -95,6 +95,7 @@ class DefinitionForms:
         *,
         in_frame: bool = False,
         remark: str = "",
+        uncertain: bool = False,
     ) -> None:
         self._source = source
         self._symbol = symbol
@@ -102,7 +103,8 @@ class DefinitionForms:
         self._name = name_of(source.path, symbol.name if symbol is not None else "")
         self._heading = f"{self._name} (lines {first}-{last})"
         said = f", {remark}" if remark else ""
-        self._mark = f"⋮ line {first}{_inside(symbol)}{said}" if in_frame else ""
+        mark = f"⋮ line {first}{_inside(symbol)}{said}{' (uncertain)' * uncertain}"
+        self._mark = mark if in_frame else ""
         lines = source.part(first, min(last, source.line_count))
         if (
             symbol is not None and last < symbol.end_line

@@ -86,9 +86,15 @@ def hit_slices(
             node = FocusNode(match.path, "", "document", reasons)
             forms = FileForms(node, source, state.words, names, cut=content.cut, unsaved=True)
         else:
-            remark = _remark(state, match) if at < REMARKED_MAX else ""
             forms = DefinitionForms(
-                source, symbol, match.first, match.last, state.words, in_frame=True, remark=remark
+                source,
+                symbol,
+                match.first,
+                match.last,
+                state.words,
+                in_frame=True,
+                remark=_remark(state, match) if at < REMARKED_MAX else "",
+                uncertain=match.probability < state.least_whole,
             )
             identifier += f"#{match.symbol.name}" if match.symbol is not None else f":{match.first}"
         lines = None if is_unsaved else (match.first, match.last)
@@ -145,10 +151,14 @@ def needed_slices(
     most = worth(definitions[0][1])
     lead = min(worth(match) for _, match in _first_of_files(definitions))
     places = {path: place for place, path in enumerate(dict.fromkeys(match.path for _, match in definitions))}
+    innermost = max((match.probability for match in sure if match.is_pasted), default=0.0)
     for match in sure[:NEEDED_OF_MAX]:
+        if match.is_pasted and match.probability < innermost:
+            continue  # of what an outer frame uses, the frame inside is what matters
         if state.request.news and match.probability < SURE_MIN:
             continue
-        if match.symbol is None or role_of(match.path, language_of(match.path)) == "test":
+        is_test = role_of(match.path, language_of(match.path)) == "test"
+        if match.symbol is None or (is_test and not match.is_pasted):
             continue  # a test is an example; prompts are seldom about what it calls
         if state.files.unsaved(match.path) or not state.files.indexed(match.path):
             continue
@@ -221,27 +231,30 @@ SHOWN_SHARE, SHARED_TOKENS = 0.15, 2_000
 is proportionally smaller. A share of .03 for all sizes shows .02 to .07 more of the edited lines in
 benchmarks/needed, for a tenth to a third more tokens."""
 
-FILES_FIRST, FIRST_MIN = 3, 0.02
-"""Number of files of which the best definition competes however certain the best file is, and its minimum
-probability. Of the lines that commits to several files edit, contexts of 500 to 4,000 tokens then show .016
-more for 1 to 5 % more tokens, measured on the tune half of benchmarks/needed; a smaller `SHOWN_SHARE` shows
-less for more. A fourth file shows no more, and a factor for each further definition of a file neither."""
+FILES_FIRST, FIRST_MIN, FIRST_LINES = 3, 0.02, 30
+"""Number of files of which the best definition competes however certain the best file is, its minimum
+probability, and its maximum lines. Of the lines that commits to several files edit, contexts of 500 to 4,000
+tokens then show .016 more for at most 5 % more tokens, measured on the tune half of benchmarks/needed; a
+smaller `SHOWN_SHARE` shows less for more. A fourth file shows no more, longer definitions neither, nor does a
+factor for each further definition of a file."""
 
 WANTED_SHARE = 0.5
 """Minimum share of the best probability for definitions that a shortened file in focus shows first."""
 
 WHOLE_MIN = 0.08
-"""Minimum probability of a definition that is shown whole. Of those from .03 to .08 commits in the tune half
-of benchmarks/needed edited .04, of those from .08 to .2 .16."""
+"""Minimum probability of the best definition of a context in which definitions are shown whole. Of those from
+.03 to .08 commits in the tune half of benchmarks/needed edited .04, of those from .08 to .2 .16."""
 
 SURE_MIN = 0.5
 """Minimum probability of a definition that is shown whole unasked, whatever its length."""
 
-UNSURE_TOKENS = 200
-"""Maximum tokens of the less probable ones that are shown whole unasked. With `SURE_MIN` 3 prompts in 100 get
-only wrong bodies of more than 200 tokens, instead of 25 if all from `WHOLE_MIN` on are shown in 1,500 tokens;
-.20 of the edited definitions are shown whole, instead of .36, for a third of the tokens, of which .44 are of
-edited definitions instead of .25 (244 commits to 11 projects, by weights fitted to the others)."""
+UNSURE_MIN, UNSURE_TOKENS = 0.15, 200
+"""Minimum probability of the other ones that are shown whole unasked, and the maximum tokens of all of them.
+With these and `SURE_MIN` 3 prompts in 100 get only wrong bodies of more than 200 tokens, instead of 25 if all
+from `WHOLE_MIN` on are shown in 1,500 tokens. A fifth of the tokens remains, .57 of it in edited definitions
+instead of .25; .17 of the edited definitions are shown whole instead of .36, and half are shown or named (244
+commits to 11 projects). From .08 on .20 are shown whole, but .48 of the tokens are right and nearly half of
+the prompts get only wrong bodies."""
 
 PLACES_MAX = 8
 """Maximum number of likely places in a context."""
@@ -291,7 +304,9 @@ def found_definitions(state: BuildState, nodes: Sequence[FocusNode]) -> list[Rea
     doublings = max(ceil(log2(max(state.request.context_tokens, 1) / SHARED_TOKENS)), 0)
     least = state.sure / 2**doublings
     state.firsts = {
-        (match.path, match.first) for _, match in _first_of_files(outermost) if match.probability >= FIRST_MIN
+        (match.path, match.first)
+        for _, match in _first_of_files(outermost)
+        if match.probability >= FIRST_MIN and match.last - match.first < FIRST_LINES
     }
     # What only larger contexts show comes last, so that it takes no room from the others.
     ordered = sorted(
@@ -339,7 +354,9 @@ def divide(
     for pair in () if named_only else found:
         probability = pair[1].probability
         fits = probability >= state.least_whole
-        if not fits and state.request.news and probability >= WHOLE_MIN:
+        # A line alone is better off among the likely places, which show it too.
+        long = pair[1].last > pair[1].first
+        if not fits and long and state.request.news and probability >= UNSURE_MIN:
             tokens = _tokens(state, pair[1])
             fits = state.unsure_tokens + tokens <= UNSURE_TOKENS
             state.unsure_tokens += tokens if fits else 0

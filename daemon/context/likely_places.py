@@ -53,11 +53,7 @@ def place_slices(
         name = match.symbol.name if match.symbol is not None and not is_unsaved else ""
         number, line = best_line(source.part(first, min(last, first + LINES_READ - 1)), first, name, terms)
         where = f"{match.first}-{match.last}" if not is_unsaved else f"{number}"
-        said = render.inline(gate.of_code(line))
-        if len(said) > LINE_CHARACTERS:
-            said = f"{said[: LINE_CHARACTERS - 1]}…"
-        head = " ".join(filter(None, (f"{printable(match.path)}:{where}", render.inline(name))))
-        form = fixed(Form(f"{head} — {said}\n" if said else f"{head}\n"))
+        form = fixed(Form(place_line(match.path, where, name, gate.of_code(line))))
         room -= state.counter.count(form[0].text)
         if room < 0:
             state.passed += likely[place:]
@@ -76,6 +72,16 @@ def place_slices(
             competes=True,
             frame=FRAME,
         )
+
+
+def place_line(path: str, where: str, name: str, line: str) -> str:
+    """Return the line of a place: its path and lines, its name ("" for none), and the line of code that
+    stands for it, which is cut."""
+    said = render.inline(line)
+    if len(said) > LINE_CHARACTERS:
+        said = f"{said[: LINE_CHARACTERS - 1]}…"
+    head = " ".join(filter(None, (f"{printable(path)}:{where}", render.inline(name))))
+    return f"{head} — {said}\n" if said else f"{head}\n"
 
 
 def best_line(lines: Sequence[str], first: int, name: str, terms: frozenset[str]) -> tuple[int, str]:

@@ -38,6 +38,7 @@ from .requests import ContextRequest, Freshness
 from .scopes import ScopeTable, scopes_in
 from .scoping import ScopeService
 from .sources import LONG_S, CompressionService, ContextSources, Sources
+from .tool_help import ToolHelpService
 
 ATTEMPTS = 3
 """Maximum number of builds for a request if shown files change during each; then the reply says that it is

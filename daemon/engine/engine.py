@@ -20,6 +20,7 @@ from ..context.service import (
     ExplainService,
     ScopeService,
     ScopeTable,
+    ToolHelpService,
 )
 from ..core import metric_history
 from ..core.events import EventHub
@@ -122,6 +123,7 @@ class Engine:
         )
         samples = SampleFile(os.path.join(environment.state_dir, metric_history.FILE), system)
         self.history = MetricHistory(self.metrics, self.gauges, system, file=samples)
+        self.tool_help = ToolHelpService(self._searching, self._work)
         self.explaining = ExplainService(self.scopes, self._searching, self.permissions, self._work)
 
     # Life

@@ -156,7 +156,9 @@ def _in_other_words(subject: str, name: str, graph: CodeGraph) -> Meaning | None
         meaning = _as_name(subject, taken, graph) or _as_name(subject, near[0], graph)
         if meaning is not None:
             shown = taken if _as_name(subject, taken, graph) else near[0]
-            return replace(_guessed(meaning, subject, shown, near[1:]), near=near)
+            also = f" (as near: {', '.join(near[1:])})" if near[1:] else ""
+            remark = f"no `{subject}`; the nearest name is `{shown}`{also}"
+            return replace(meaning, guess=True, near=near, remarks=(remark,))
     return None
 
 
@@ -171,9 +173,8 @@ def _variants(before: str, last: str) -> Iterator[str]:
         yield from styles(last)
 
 
-def _guessed(meaning: Meaning, written: str, taken: str, others: Sequence[str] = ()) -> Meaning:
-    also = f" (as near: {', '.join(others)})" if others else ""
-    return replace(meaning, guess=True, remarks=(f"no `{written}`; taken as `{taken}`{also}",))
+def _guessed(meaning: Meaning, written: str, taken: str) -> Meaning:
+    return replace(meaning, guess=True, remarks=(f"no `{written}`; taken as `{taken}`",))
 
 
 def _near(name: str, graph: CodeGraph) -> tuple[tuple[str, ...], bool]:

@@ -248,9 +248,11 @@ def is_uncalled(path: str, symbol: Symbol, graph: CodeGraph) -> bool:
     if graph.tree.pending or graph.links.unlinked():
         return False
     own = [each for each in graph.links.definitions_at(path, symbol.name) if each.symbol.name == symbol.name]
-    stands_for = graph.made_by(own)
+    meant = {*graph.made_by(own)}
+    if "." in symbol.name:  # it may be called through an interface that has its name
+        meant |= {each.id for each in graph.reader.graph.definitions_named(last, CALLERS_READ)}
     links = [
-        *graph.links.into(stands_for, (), CALLERS_READ),
+        *graph.links.into(meant, (), CALLERS_READ),
         *graph.links.named(last, (), ("name",), CALLERS_READ),
     ]
     inside = {*(each.id for each in own), *graph.links.inside([each.id for each in own])}

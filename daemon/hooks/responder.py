@@ -7,6 +7,7 @@ import hashlib
 import logging
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Protocol, TypeVar
 
 from msgspec import Struct, field
@@ -14,6 +15,8 @@ from msgspec.structs import replace
 
 from ...hooks.hosts.events import Event, Origin
 from ...hooks.hosts.hook_answer import NOTHING, HookAnswer, OutputLimit
+from ...hooks.hosts.tool_uses import ToolUse
+from ..context.records import NO_HELP, ToolHelp
 from ..core.errors import FovealError
 from .answer import changed_line, fork_section, resumed_line, session_section, text_limit, wrapped
 
@@ -88,6 +91,11 @@ class HookBackend(Protocol):
 
     async def prepare(self, request: HookContextRequest) -> None:
         """Begin to build the same context in the background."""
+
+    async def tool_help(
+        self, origin: Origin, use: ToolUse, task: str, is_said: Callable[[str], bool], deadline_ms: int
+    ) -> ToolHelp:
+        """Return help for an agent's own search, without what was said already."""
 
     async def note_edits(self, origin: Origin, paths: tuple[str, ...]) -> None:
         """Record files that were written as hot."""
@@ -171,6 +179,7 @@ class Responder:
         if not limit.characters:
             return HookAnswer(message=message)
         asks = bool(prompt) and await self._part(self._backend.asks_something(prompt), clock)
+        window.task = prompt if asks else window.task
         found = await self._filled(origin, prompt if asks else "", sections, limit, clock)
         window.started = True  # only now: if the host stops waiting, this is cancelled earlier
         window.pending_prompt = prompt if found.late else ""
@@ -200,6 +209,8 @@ class Responder:
         if window.is_answered(event.prompt, origin.agent_id):
             return HookAnswer(message=message)
         asks = await self._part(self._backend.asks_something(event.prompt), clock)
+        if asks is not False and not origin.agent_id:
+            window.task = event.prompt
         # A prompt that asks nothing brings what was late for the one before. If the time ran out here (None),
         # the prompt itself is late.
         is_main = not origin.agent_id  # some hosts send the prompts of subagents too
@@ -243,8 +254,10 @@ class Responder:
         if event.paths:
             await self._part(self._backend.note_edits(event.origin, event.paths), clock)
         window = self._windows.get(_key(event.origin))
-        if window is None or not window.pending_prompt or not limit.characters or event.origin.agent_id:
+        if not limit.characters:
             return NOTHING
+        if window is None or not window.pending_prompt or event.origin.agent_id:
+            return await self._helped(event, limit, clock) if event.use is not None else NOTHING
         prompt, window.pending_prompt = window.pending_prompt, ""  # at once: tools run in parallel
         try:
             text = (await self._news(event.origin, prompt, limit, clock)).text
@@ -252,6 +265,22 @@ class Responder:
             window.pending_prompt = prompt  # the host stopped waiting; it is still pending
             raise
         return HookAnswer(text) if text and window.is_new(text) else NOTHING
+
+    async def _helped(self, event: Event, limit: OutputLimit, clock: Clock) -> HookAnswer:
+        """Return help beside a search of the agent's own, one at a time, since tools run in parallel."""
+        origin, window = event.origin, await self._known_window(event.origin, clock)
+
+        async def find() -> ToolHelp:
+            async with window.helping:
+                said, ms = partial(window.has, agent_id=origin.agent_id), int(clock.left_s * 1000)
+                task = window.task_of(origin.agent_id)
+                found = await self._backend.tool_help(origin, event.use or ToolUse(), task, said, max(1, ms))
+                for key in found.keys:
+                    window.is_new(key, origin.agent_id)
+                return found
+
+        found = await self._part(find(), clock) or NO_HELP
+        return HookAnswer(wrapped(found.text, limit))
 
     async def _news(self, origin: Origin, prompt: str, limit: OutputLimit, clock: Clock) -> HookContext:
         """Return a prompt's additions to its window, if there are any."""
@@ -349,6 +378,10 @@ class Window(Struct):
     it."""
     sets: Mapping[str, tuple[str, ...]] | None = None
     """The session's context sets when its user last got a line about them."""
+    task: str = ""
+    """The last prompt that asks something."""
+    helping: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while help for a tool is looked for."""
     start_prompt: str = ""
     """The prompt that came with the session's start."""
     _sent: OrderedDict[tuple[str, bytes], None] = field(default_factory=OrderedDict)
@@ -358,13 +391,21 @@ class Window(Struct):
 
     def is_new(self, text: str, agent_id: str = "") -> bool:
         """Whether a text wasn't sent to this agent yet; it is recorded as sent."""
-        key = (agent_id, hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest())
+        key = self._digest(text, agent_id)
         if key in self._sent:
             return False
         self._sent[key] = None
         if len(self._sent) > SENT_MAX:
             self._sent.popitem(last=False)
         return True
+
+    def has(self, text: str, agent_id: str = "") -> bool:
+        """Whether a text was sent to this agent."""
+        return self._digest(text, agent_id) in self._sent
+
+    def task_of(self, agent_id: str) -> str:
+        """Return what a subagent, or the main agent, works on; "" if it isn't known."""
+        return next((task for began, task in reversed(self._begun) if agent_id == began), self.task)
 
     def is_answered(self, prompt: str, agent_id: str) -> bool:
         """Whether the context of a prompt came with the session's start, or of a task with its subagent's."""
@@ -377,6 +418,10 @@ class Window(Struct):
         """Remember the task of a subagent that begins; its host may send it once more as a prompt."""
         if agent_id and task.strip():
             self._begun.append((agent_id, task.strip()))
+
+    @staticmethod
+    def _digest(text: str, agent_id: str) -> tuple[str, bytes]:
+        return agent_id, hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
     def announce(self, agent_type: str, task: str) -> None:
         """Remember the task of a subagent that is about to start."""

@@ -145,6 +145,8 @@ class GatheredCandidates(Struct, frozen=True):
     names: tuple[str, ...] = ()
     """Names that the graph doesn't have and that are searched as text; `used` if their uses are wanted."""
     used: bool = False
+    near: bool = False
+    """Whether the answer is about a name that is only spelled like the one in the question."""
     unlinked: tuple[str, ...] = ()
     """Names that the answer is about and whose files may not be linked yet."""
     named_lines: tuple[FoundDefinition, ...] = ()

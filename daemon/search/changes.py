@@ -30,7 +30,7 @@ TESTS_DEPTH: Final = 3
 everything."""
 
 RENAMED_LEAST: Final = 0.75
-"""Minimum share of equal lines of a removed and an added definition that count as one renamed."""
+"""Minimum share of equal lines and members of a removed and an added definition that count as one renamed."""
 
 RENAMES_MAX: Final = 40
 """Maximum number of removed and of added definitions of a file that are compared, each."""
@@ -118,25 +118,29 @@ def changed_definitions(
     lines, empty lines and a common indentation don't count.
     """
     old, new = _own_texts(file.before, before), _own_texts(file.after, after)
-    changes = []
-    for name in old.keys() & new.keys():
-        (was, old_text), (now, new_text) = old[name], new[name]
-        if now.kind in CALLED and _plain(was.signature) != _plain(now.signature):
-            changes.append(DefinitionChange(file.path, "signature", was, now))
-        elif old_text != new_text:
-            changes.append(DefinitionChange(file.path, "body", was, now))
     gone = [name for name in old if name not in new]
     fresh = [name for name in new if name not in old]
     renamed = _renamed(gone, fresh, old, new)
-    for name in gone:
-        owner = name.rpartition(".")[0]
-        if owner in gone:
-            continue  # it goes with its class
-        after_it = new[renamed[name]][0] if name in renamed else None
-        changes.append(
-            DefinitionChange(file.path, "renamed" if after_it else "removed", old[name][0], after_it)
-        )
-    return changes, len(fresh) - len(renamed)
+    now_named = {name: renamed.get(name, name) for name in old}
+    for name in gone:  # members keep their names in a renamed class; outer definitions come first
+        owner, _, last = name.rpartition(".")
+        if owner in gone and name not in renamed:
+            now_named[name] = f"{now_named[owner]}.{last}"
+    changes = []
+    for name, other in now_named.items():
+        was, old_text = old[name]
+        now, new_text = new.get(other, (None, ()))
+        if name in renamed:
+            changes.append(DefinitionChange(file.path, "renamed", was, now))
+        elif now is None:
+            owner = name.rpartition(".")[0]
+            if owner not in gone or now_named[owner] in new:  # else it goes with its class
+                changes.append(DefinitionChange(file.path, "removed", was, None))
+        elif now.kind in CALLED and _plain(was.signature) != _plain(now.signature):
+            changes.append(DefinitionChange(file.path, "signature", was, now))
+        elif old_text != new_text:
+            changes.append(DefinitionChange(file.path, "body", was, now))
+    return changes, len(new.keys() - set(now_named.values()))
 
 
 def _own_texts(text: str, symbols: Sequence[Symbol]) -> dict[str, tuple[Symbol, tuple[str, ...]]]:
@@ -164,18 +168,21 @@ def _renamed(
     old: dict[str, tuple[Symbol, tuple[str, ...]]],
     new: dict[str, tuple[Symbol, tuple[str, ...]]],
 ) -> dict[str, str]:
-    """Return the new name of each removed definition that an added one of its kind resembles most."""
+    """Return the new name of each removed definition that an added one of its kind resembles most, by their
+    own lines and the names of their members."""
+
+    def plain(name: str, own: dict[str, tuple[Symbol, tuple[str, ...]]]) -> list[str]:
+        members = [each[len(name) :] for each in own if each.startswith(f"{name}.")]
+        return [*(line.replace(base_name(name), "·") for line in own[name][1]), *members]
+
     pairs = []
     for name in gone[:RENAMES_MAX]:
-        was, old_text = old[name]
-        plain = [line.replace(base_name(name), "·") for line in old_text]
+        before = plain(name, old)
         for other in fresh[:RENAMES_MAX]:
-            now, new_text = new[other]
-            if was.kind != now.kind or name.rpartition(".")[0] != other.rpartition(".")[0]:
+            same_kind = old[name][0].kind == new[other][0].kind
+            if not same_kind or name.rpartition(".")[0] != other.rpartition(".")[0]:
                 continue
-            matcher = difflib.SequenceMatcher(
-                None, plain, [line.replace(base_name(other), "·") for line in new_text], autojunk=False
-            )
+            matcher = difflib.SequenceMatcher(None, before, plain(other, new), autojunk=False)
             if matcher.quick_ratio() >= RENAMED_LEAST and (share := matcher.ratio()) >= RENAMED_LEAST:
                 pairs.append((-share, name, other))
     found: dict[str, str] = {}

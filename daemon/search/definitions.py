@@ -41,6 +41,10 @@ ANSWERED: Final = {"resolved": 0.5, "name": 0.2, "": 0.3}
 """Probability of the first place in a graph answer, by its certainty: a resolved link ("resolved"), a match
 by name alone ("name"), or a place that the question names ("")."""
 
+NEAR: Final = 0.05
+"""Probability of the first place if the graph answered about a name that is only spelled alike: a likely
+place, never one that is shown whole."""
+
 ANSWER_DECAY: Final = 0.93
 """Factor between the probabilities of one place in a graph answer and the next, since a long list is seldom
 needed as a whole."""
@@ -130,14 +134,20 @@ def with_edited(found: Iterable[FoundDefinition], edited: Collection[str]) -> li
     return raised
 
 
-def answered(question: Question, hits: Iterable[Hit]) -> list[Hit]:
-    """Return the hits of a graph answer or a named place with their definitions and probabilities."""
+def answered(question: Question, hits: Iterable[Hit], *, near: bool = False) -> list[Hit]:
+    """Return the hits of a graph answer or a named place with their definitions and probabilities.
+
+    `near` says that they are about a name that is only spelled like the one in the question."""
     result = []
     places = {True: 0, False: 0}
     for hit in hits:
         role = role_of(hit.path, hit.chunk.language)
         lower = role in {"test", "example"} and role not in question.wanted
-        share = ANSWERED[hit.certainty] * ANSWER_DECAY ** places[lower] * (USE_SHARE if lower else 1.0)
+        share = (
+            (NEAR if near else ANSWERED[hit.certainty])
+            * ANSWER_DECAY ** places[lower]
+            * (USE_SHARE if lower else 1.0)
+        )
         places[lower] += 1
         first, last = hit.chunk.start_line, hit.chunk.end_line
         if hit.node is not None:

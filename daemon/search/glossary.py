@@ -93,13 +93,22 @@ _ENTRIES: Final = """
 account: konto, benutzerkonto; cuenta; 账户 账号 帐户
 add: hinzufüg, hinzugefüg; agreg, añad; 添加 增加 新增
 address: adresse; direccion; 地址
+alert: alarm; alerta; 警报
+application app: anwendung; aplicacion; 应用
+approve: genehmig; aprob, aprueb; 批准
 argument: argument; argumento; 参数
 array: array; arreglo; 数组
+assign: zuweis, zugewiesen; asign; 分配
+async: asynchron; asincron; 异步
+audio sound: klang; sonido; 音频 声音
 authentication: authentifizier, anmeldung; autentic; 认证 身份
 authorization permission: berechtig, zugriffsrecht; permiso, autoriz; 权限 授权
 background: hintergrund; segundo plano; 后台
 backup: sicherung; respaldo; 备份
 bind: binden, bindung; enlazar, vincul; 绑定
+block: blockier; bloque; 阻塞
+body: rumpf; cuerpo; 正文
+bracket: klammer; parentesis, corchete; 括号
 branch: zweig; rama; 分支
 browser: browser; navegador; 浏览
 build: erstell, gebaut; construi, construy, compila; 构建 编译
@@ -107,16 +116,22 @@ button: schaltfläche, knopf; boton; 按钮
 cache: zwischenspeicher; cache; 缓存
 calculate compute: berechn; calcul; 计算
 call: aufruf, aufgerufen; llama; 调用
+callback: rückruf; retrollamada; 回调
 cancel abort: abbrech, abgebrochen, abbruch; cancel; 取消 中止
+cart: warenkorb; carrito; 购物车
 case: großschreib, kleinschreib; mayuscul, minuscul; 大小写
+cell: zelle; celda; 单元格
 certificate: zertifikat; certificad; 证书
 change modify: änder, geändert; cambi, modific; 修改 更改 变更
 channel: kanal; canal; 频道 通道
 character: zeichen; caracter; 字符
+chart: diagramm; grafico, grafica; 图表
 check: prüf, überprüf, geprüft; comprob, comprueb, verific; 检查
 child: kindelement; hijo; 子级 子节
+chunk part: teilweise, stückweise; por partes; 分块
 class: klasse; clase; 类
 clean clear: bereinig, aufräum, geleert; limpi; 清理 清除 清空
+click: klick; clic; 点击
 client: client, klient; cliente; 客户
 close: schließ, geschlossen; cerr, cierr; 关闭
 code: quelltext, quellcode; codigo; 代码
@@ -127,7 +142,10 @@ comment: kommentar; comentario; 注释 评论
 commit: übernahme; confirmacion; 提交
 compare: vergleich, verglichen; compar; 比较
 compress: komprimier; comprim; 压缩
+concurrent parallel: gleichzeitig, nebenläufig, parallel; concurren, simultane, paralel; 并发 并行
 config configuration: konfigur, einstellung; configur, ajuste; 配置 设置
+confirm: bestätig; confirm; 确认
+conflict: konflikt; conflict; 冲突
 connection connect: verbind, verbund; conexion, conect; 连接
 container: behälter; contenedor; 容器
 content: inhalt; contenido; 内容
@@ -135,11 +153,15 @@ context: kontext; contexto; 上下 下文
 convert: umwandl, konvertier, umgewandelt; convert, conviert; 转换 转化
 copy: kopier; copi; 复制 拷贝
 count: anzahl, zähl; cantidad, conte; 计数 数量
+crash: absturz, abstürz, abgestürz; cuelgue; 崩溃
 create: erzeug, anleg, angelegt; crear; 创建 新建
 currency: währung; moneda; 货币
+customer: kunde; cliente; 顾客
 data: daten; datos; 数据
 database: datenbank; base de datos; 数据库 据库
 date: datum; fecha; 日期
+deadlock: verklemm; interbloque; 死锁
+debug: fehlersuche; depur; 调试
 decode: dekodier, entschlüssel; decodific; 解码
 decrypt: entschlüssel; descifr; 解密
 default: standardwert, voreinstellung, standardmäßig; predetermin, defecto; 默认
@@ -147,11 +169,16 @@ definition define: definier, definition; definicion, defin; 定义
 delay wait: verzöger, wart; retras, esper; 延迟 等待
 delete remove: lösch, gelöscht, entfern; borr, elimin; 删除 移除
 dependency: abhängig; dependencia; 依赖
+deploy: bereitstell; despliegue, despleg; 部署
+device: gerät; dispositivo; 设备
 directory folder: verzeichnis, ordner; directorio, carpeta; 目录 文件夹
 disable: deaktivier, abschalt; desactiv, deshabilit; 禁用
+discount: rabatt; descuento; 折扣
 display show: anzeig, angezeigt, darstell; mostrar, muestra; 显示 展示
 document: dokument; documento; 文档
 download: herunterlad, heruntergelad; descarg; 下载
+draft: entwurf; borrador; 草稿
+draw: zeichn, gezeichnet; dibuj; 绘制
 duplicate: doppelt, duplikat; duplic; 重复
 edit: bearbeit; edit; 编辑
 element: element; elemento; 元素
@@ -171,6 +198,7 @@ exit: beend; salir, salid; 退出
 expire: ablauf, abgelaufen; caduc, expir; 过期
 export: exportier; export; 导出
 extension: erweiter; extension; 扩展
+fast: schnell; rapid; 快速
 field: feld; campo; 字段
 file: datei; archivo, fichero; 文件
 filter: filter; filtr; 过滤 筛选
@@ -178,6 +206,7 @@ find search: such, gesucht, find, gefund; busc, busqueda, encontr, encuentr; 查
 font: schrift; fuente; 字体
 form: formular; formulario; 表单
 format: format; formato; 格式
+freeze hang: hängen, hängt, eingefroren; colgad; 卡住 卡死
 function: funktion; funcion; 函数 功能
 generate: generier; gener; 生成
 group: grupp; grup; 分组
@@ -185,23 +214,27 @@ handle handler: behandl, handhab; manej; 处理
 hash: prüfsumme; resumen; 哈希 散列
 header: kopfzeile; cabecera, encabezado; 头部 标头
 height: höhe; altura; 高度
-help: hilfe; ayuda; 帮助
 hide: verberg, versteck, ausblend; ocult; 隐藏
 history: verlauf; historial; 历史
 ignore: ignorier; ignor; 忽略
 image: bild; imagen; 图像 图片
 import: importier; import; 导入
+indent: einrück, eingerück; sangri; 缩进
 index: index; indice; 索引
 initialize init: initialisier; inicializ; 初始
 input: eingab, eingegeben; entrada; 输入
 insert: einfüg, eingefügt; insert; 插入
 install: installier; instal; 安装
+instance: instanz; instancia; 实例
 interface: schnittstelle; interfaz; 接口 界面
 interrupt: unterbrech, unterbroch; interrump, interrupcion; 中断
 invalid: ungültig; invalid; 无效
+invoice: rechnung; factura; 发票
 key: schlüssel; clave, tecla, llave; 密钥 按键
+keyboard: tastatur; teclado; 键盘
 language: sprache; idioma, lenguaje; 语言
 layout: anordnung; disposicion; 布局
+leak: undicht; fuga; 泄漏 泄露
 length: länge; longitud; 长度
 level: ebene, stufe; nivel; 级别 层级
 library: bibliothek; biblioteca, libreria
@@ -219,19 +252,25 @@ logout: abmeld, abgemeldet; cerrar sesion, cierre de sesion; 登出
 loop: schleife; bucle; 循环
 map mapping: abbild, zuordn; asign; 映射
 match: übereinstimm; coincid; 匹配
+measure: messen, gemessen; medir; 测量
 memory: speicher; memoria; 内存
 menu: menü; menu; 菜单
 merge: zusammenführ, zusammengeführt; fusion, combin; 合并
 message: nachricht, meldung; mensaje; 消息 信息
 method: methode; metodo; 方法
+metric: kennzahl, metrik; metrica; 指标
 middleware: zwischenschicht; intermedi; 中间
 migrate migration: migrier; migra; 迁移
 missing: fehlend, fehlt; falta; 缺少 缺失
 mock: attrappe; simulad; 模拟
 model: modell; modelo; 模型
 module: modul; modulo; 模块
+monitor watch: überwach; vigila, monitoriz, supervis; 监控
+mouse: maus; raton; 鼠标
 name: namen; nombre; 名称 名字
+nested: verschachtel; anidad; 嵌套
 network: netzwerk; 网络
+newline: zeilenumbruch, zeilenumbrüch; salto de linea; 换行
 node: knoten; nodo; 节点
 notification notify: benachrichtig; notific; 通知
 number: zahl, nummer; numero; 数字 号码
@@ -249,38 +288,53 @@ password: passwort, kennwort; contraseña; 密码
 path: pfad; ruta; 路径
 pattern: muster; patron; 模式
 payment: zahlung, bezahl; pago; 支付
+performance: leistung; rendimiento; 性能
 permission: erlaub, berechtig; permis; 权限
 plugin: erweiterungsmodul; complemento; 插件
 port: port; puerto; 端口
 position: position; posicion; 位置
+prefix: präfix, vorsilbe; prefijo; 前缀
+price: preis; precio; 价格
 print: drucken, gedruckt; imprim; 打印
 priority: priorität, vorrang; prioridad; 优先
+private: privat; privad; 私有
 process: prozess, verarbeit; proces; 进程 处理
+product: produkt; producto; 商品 产品
+profile: profil; perfil; 资料
 progress: fortschritt; progreso; 进度
 project: projekt; proyecto; 项目
 property attribute: eigenschaft; propiedad, atributo; 属性
 proxy: stellvertreter; intermediari; 代理
+public: öffentlich; publico, publica; 公开
+publish: veröffentlich; publicar; 发布
 query: abfrag; consult; 查询
 queue: warteschlange; cola; 队列
+quote: anführungszeichen; comillas; 引号
+random: zufall, zufäll; aleatori, azar; 随机
 read: lesen, liest, gelesen; leer, lectura; 读取
 receive: empfang, empfäng; recib; 接收
 recursive: rekursiv; recurs; 递归
 redirect: umleit, weiterleit, umgeleitet, weitergeleitet; redirig, redireccion; 重定向 重定 跳转
-register registration: registrier; registr; 注册
 regex: regulär; expresion regular; 正则
+register registration: registrier; registr; 注册
+reject: ablehn, abgelehnt; rechaz; 拒绝
 release: freigab, freigegeben, veröffentlich; lanzamiento, liber; 发布 释放
 rename: umbenenn, umbenannt; renombr; 重命名 重命
 render: rendern, gerendert; renderiz; 渲染
 replace: ersetz; reemplaz, sustitu; 替换
 report: bericht; informe, reporte; 报告
 request: anfrage, anforderung; solicitud, peticion; 请求
+reset: zurücksetz, zurückgesetz; restablec; 重置
 resolve: auflös, aufgelöst; resolv, resuelv; 解决
 response reply: antwort; respuesta; 响应 回复
 restart: neustart, neu gestartet; reinici; 重启
+restore: wiederherstell, wiederhergestell; restaur; 恢复
 result: ergebnis; resultado; 结果
 retry: erneut, wiederhol; reintent; 重试
 return: rückgab, zurückgegeben, zurückgib; devuelv, devolv, retorn; 返回
+review: begutacht; revis; 审查 评审
 role: rolle; 角色
+rollback: zurückroll; revert; 回滚
 root: wurzel; raiz; 根目
 rotate: rotier; rotac, rotar; 轮换 旋转
 route router: routen, streckenführung; ruta, enrut; 路由
@@ -290,29 +344,37 @@ save store: speicher, gespeichert; guard, almacen; 保存 存储
 scale: skalier; escal; 缩放
 schedule: zeitplan, geplant; planific, program; 调度 定时
 schema: schema; esquema; 模式
+script: skript; script; 脚本
 scroll: bildlauf; desplaz; 滚动
 secret: geheim; secret; 秘密
+security secure: sicherheit; segur; 安全
 select: auswahl, auswähl, ausgewählt; seleccion; 选择
 send: send, gesendet; envi; 发送
 serialize: serialisier; serializ; 序列
 server: server; servidor; 服务
 service: dienst; servicio; 服务
 session: sitzung; sesion; 会话
+share: geteilt, gemeinsam; compart; 共享
 shell: eingabeaufforderung; consola; 终端
 shutdown: herunterfahr, heruntergefahr; apag; 关机 停机
 sign signature: signier, signatur; firm; 签名
+similar: ähnlich; parecid, similar; 相似
 size: größe; tamaño; 大小
 skip: überspring, übersprung; omit; 跳过
+slow: langsam; lent; 缓慢
 sort: sortier; orden, clasific; 排序
-source: quell; fuente, origen; 来源
+source: quelldatei, datenquelle; fuente, origen; 来源
 space whitespace: leerzeichen; espacio; 空格
 split: aufteil, trenn, getrennt; divid, separ; 分割 拆分
+stack: stapel; pila; 堆栈
 start: start; inicia, arranc; 启动 开始
 state status: zustand; estado; 状态
 stop: stopp, anhalt, angehalten; deten, detien; 停止
+stream: datenstrom; flujo; 数据流
 string: zeichenkette; cadena; 字符串
 style: stil; estilo; 样式
 subscribe subscription: abonn; suscri; 订阅
+suffix: endung, nachsilbe; sufijo; 后缀
 symbol: symbol; simbolo; 符号
 sync: synchronisier; sincroniz; 同步
 syntax: syntax; sintaxis; 语法
@@ -323,12 +385,14 @@ template: vorlage; plantilla; 模板
 terminal: terminal; terminal; 终端
 test: test; prueb; 测试
 text: text; texto; 文本
+theme: farbschema; tema; 主题
 thread: faden; hilo; 线程
 throw raise: auslös, ausgelöst, geworfen; lanza; 抛出
 time: zeit; tiempo, hora; 时间
 timeout: zeitüberschreitung, zeitlimit; tiempo de espera, tiempo limite; 超时
 timezone: zeitzone; zona horaria, huso horario; 时区
 token: token; token; 令牌
+trace: verfolg; rastre; 跟踪 追踪
 transaction: transaktion; transaccion; 事务
 translate translation: übersetz; tradu; 翻译
 tree: baum; arbol

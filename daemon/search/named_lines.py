@@ -16,9 +16,10 @@ from ..languages.shared.language import language_of
 from ..languages.shared.qualified_names import base_name
 from ..languages.shared.records import Symbol
 from ..project.service import Tree, best_suffix, role_of
-from .candidates import Candidates, GatheredCandidates, definitions_of, framed_files
+from .candidates import Candidates, FramedFile, GatheredCandidates, definitions_of, framed_files
 from .definitions import FUNCTIONS, WHOLE_LINES
-from .query import FoundDefinition
+from .patterns import compiled
+from .query import FAILED_TEST, IN_TRACE, FoundDefinition
 from .question import Question
 from .stack_trace import Frame
 
@@ -35,6 +36,10 @@ SUSPECTED_MAX, SUSPECTED_PROBABILITY = 2, 0.25
 """Number of files edited last that a pasted failure may come from, and the least probability of the best
 definition of the first one: below the places that the failure names, above what only shares its words."""
 
+UNKNOWN_FUNCTION: Final = 0.5
+"""Factor for the certainty of a frame that names a function which its file doesn't define: the function may
+have no name there, or the line be that of another version."""
+
 LINES_AROUND: Final = 15
 """Number of lines shown above and below a frame that lies in no function or in a longer one."""
 
@@ -43,6 +48,8 @@ def named_lines(question: Question, tree: Tree, reader: Reader) -> list[FoundDef
     """Return the definitions that hold the frames of a question's stack traces, the innermost first, then
     those at the lines that it gives with a path, and the failed tests, with their probabilities."""
     found: dict[tuple[str, int], FoundDefinition] = {}
+    tests = list(islice(_tests(question, reader), PLACES_MAX))
+    failed = {(path, symbol.start_line) for path, symbol, _ in tests}
     frames = question.frames
     framed = {frame.path for frame in frames}
     written = [
@@ -51,17 +58,23 @@ def named_lines(question: Question, tree: Tree, reader: Reader) -> list[FoundDef
         if mention.line and mention.path not in framed
     ]
     for of in framed_files((*frames, *written), tree):
-        place = _at(of.frame, reader.symbols(of.path), is_sure=of.is_sure)
-        if place is not None and (of.path, place[1]) not in found:
-            probability = of.certainty * FRAME_PROBABILITY * DECAY ** len(found)
-            reason = "in the stack trace" if of.frame.path in framed else "named in the prompt"
-            found[of.path, place[1]] = _found(of.path, *place, probability, reason)
+        place = _at(of, reader.symbols(of.path))
+        if place is None or (place.path, place.first) in found:
+            continue
+        beside = (place.path, place.first) not in failed and any(path == of.path for path, _ in failed)
+        if beside and not of.frame.function:  # the line of a failed test, as another version has it
+            place = replace(place, probability=UNKNOWN_FUNCTION * place.probability)
+        probability = round(place.probability * FRAME_PROBABILITY * DECAY ** len(found), 4)
+        reason = IN_TRACE if of.frame.path in framed else "named in the prompt"
+        found[place.path, place.first] = replace(place, probability=probability, reasons=(reason,))
         if len(found) >= PLACES_MAX:
             break
-    for number, (path, symbol, alike) in enumerate(islice(_tests(question, reader), PLACES_MAX)):
-        probability = TEST_PROBABILITY * DECAY**number / alike
-        test = _found(path, symbol, symbol.start_line, symbol.end_line, probability, "failed test")
-        found.setdefault((path, symbol.start_line), test)
+    for number, (path, symbol, alike) in enumerate(tests):
+        probability = round(TEST_PROBABILITY * DECAY**number / alike, 4)
+        first, last = symbol.start_line, symbol.end_line
+        found.setdefault(
+            (path, first), FoundDefinition(path, symbol, first, last, probability, (FAILED_TEST,))
+        )
     return list(found.values())
 
 
@@ -125,33 +138,33 @@ def with_suspected(found: Sequence[FoundDefinition], suspected: Sequence[str]) -
     return raised
 
 
-def _found(
-    path: str, symbol: Symbol | None, first: int, last: int, probability: float, reason: str
-) -> FoundDefinition:
-    return FoundDefinition(path, symbol, first, last, round(probability, 4), (reason,))
-
-
-def _at(frame: Frame, symbols: Sequence[Symbol], *, is_sure: bool) -> tuple[Symbol | None, int, int] | None:
-    """Return the definition that a frame names or whose lines hold it, with the lines to show; None without
-    one. A frame that isn't surely of the project must name a function of the file."""
-    line, name = frame.line, base_name(frame.function) if frame.function else ""
+def _at(of: FramedFile, symbols: Sequence[Symbol]) -> FoundDefinition | None:
+    """Return the definition that a frame names or whose lines hold it, with the lines to show and the
+    certainty that it is meant. A frame that isn't surely of the project must name a function of the file."""
+    line, name = of.frame.line, compiled(_SEPARATOR).split(of.frame.function)[-1]
     code = [symbol for symbol in symbols if symbol.kind != "section"]
     holding = [symbol for symbol in code if symbol.start_line <= line <= symbol.end_line]
     named = [symbol for symbol in code if name and base_name(symbol.name) == name]
-    if not named and not (is_sure and line):
+    if not named and not (of.is_sure and line):
         return None
     inside = [symbol for symbol in holding if symbol in named]
     if named and not inside:  # the line is that of another version
         nearest = min(named, key=lambda one: (abs(one.start_line - line), one.start_line))
-        return nearest, nearest.start_line, min(nearest.end_line, nearest.start_line + WHOLE_LINES)
+        last = min(nearest.end_line, nearest.start_line + WHOLE_LINES)
+        return FoundDefinition(of.path, nearest, nearest.start_line, last, of.certainty)
+    certainty = of.certainty * (UNKNOWN_FUNCTION if name and not named else 1.0)
     functions = inside or [symbol for symbol in holding if symbol.kind in FUNCTIONS]
     whole = [symbol for symbol in functions if symbol.end_line - symbol.start_line < WHOLE_LINES]
     if whole:
         outermost = min(whole, key=lambda one: (one.start_line, -one.end_line))
-        return outermost, outermost.start_line, outermost.end_line
+        return FoundDefinition(of.path, outermost, outermost.start_line, outermost.end_line, certainty)
     first = max((symbol.start_line for symbol in holding), default=1)
     last = min((symbol.end_line for symbol in holding), default=line + LINES_AROUND)
-    return None, max(first, line - LINES_AROUND), min(last, line + LINES_AROUND)
+    first, last = max(first, line - LINES_AROUND), min(last, line + LINES_AROUND)
+    return FoundDefinition(of.path, None, first, last, certainty)
+
+
+_SEPARATOR = r"::|->|[.#\\]"
 
 
 def _tests(question: Question, reader: Reader) -> Iterator[tuple[str, Symbol, int]]:

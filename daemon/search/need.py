@@ -95,7 +95,8 @@ def probability_of(
     """Return the probability of a need. A path, or a name in the form of code, is as sure as it is known."""
     total = weights["constant"] + fsum(weights[name] * value for name, value in features.items())
     total += fsum(by_phrase.get(phrase, 0.0) for phrase in sorted(phrases))
-    return max(1 / (1 + exp(-max(min(total, 30.0), -30.0))), features["shaped"] * features["named"])
+    named = features["shaped"] * max(features["named"], features["named, alone"])
+    return max(1 / (1 + exp(-max(min(total, 30.0), -30.0))), named)
 
 
 def phrases_of(question: Question) -> frozenset[str]:

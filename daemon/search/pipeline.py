@@ -71,7 +71,9 @@ def gather_hits(
         recent=ask.recent,
     )
     if gathered.answer is not None:
-        hits = tuple(answered(gathered.question, gathered.answer)) if ask.definitions else gathered.answer
+        hits = gathered.answer
+        if ask.definitions:
+            hits = tuple(answered(gathered.question, hits, near=gathered.near))
         return gathered, hits
     return (gathered, None) if vectors.enabled else conclude_hits(snapshot, ask, gathered, (), reader)
 

@@ -12,6 +12,9 @@ from ..index.records import StoredChunk
 from ..languages.shared.records import Symbol
 from .filters import EVERYTHING, Filter
 
+IN_TRACE, FAILED_TEST = "in the stack trace", "failed test"
+"""The reasons of a definition that a pasted failure names."""
+
 
 class FoundDefinition(Struct, frozen=True):
     """A definition, or lines outside of any definition, that the asker may need.
@@ -26,6 +29,11 @@ class FoundDefinition(Struct, frozen=True):
     last: int
     probability: float
     reasons: Sequence[str] = ()
+
+    @property
+    def is_pasted(self) -> bool:
+        """Whether a pasted failure names its place, so that it is no guess among others."""
+        return IN_TRACE in self.reasons or FAILED_TEST in self.reasons
 
 
 class Hit(Struct, frozen=True):
@@ -100,14 +108,15 @@ Relation = Literal[
 """`definition` includes signatures, `connection` is a path between two subjects; `cycles` and `unused` may
 have no subject."""
 
-NEED_MIN: Final = 0.25
+NEED_MIN: Final = 0.3
 """Minimum probability that a prompt needs code; below it no search results are sent. It is low because
 withholding needed code is worse than naming a few places: of the prompts of benchmarks/silence that were left
-out of the fit, .88 of those that need nothing and .02 of the tasks lie below it."""
+out of the fit, .86 of those that need nothing lie below it, and .013 of the tasks in a project that they are
+about."""
 
-NEED_SURE: Final = 0.5
+NEED_SURE: Final = 0.6
 """Minimum probability that a prompt needs code for definitions to be sent whole; from `NEED_MIN` on only
-likely places are named. Of the prompts that need nothing .95 lie below it, and .08 of the tasks."""
+likely places are named. Of the prompts that need nothing .945 lie below it, and .08 of the tasks."""
 
 
 class Need(Struct, frozen=True):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -186,16 +186,17 @@ def conclude(
     ranked = rank(gathered.question, candidates, languages, rarity, most)
     by_path: dict[str, list[FoundDefinition]] = {}
     if definitions:
+        symbols_of = cache(reader.symbols)
         definitions_found = find_definitions(
             gathered.question,
             ranked,
-            reader.symbols,
+            symbols_of,
             without_named_lines(candidates, gathered.named_lines),
             languages,
             rarity,
         )
         wanted = "test" in gathered.question.wanted
-        definitions_found = rank_tests(definitions_found, languages, reader, wanted=wanted)
+        definitions_found = rank_tests(definitions_found, languages, reader, symbols_of, wanted=wanted)
         definitions_found = with_edited(definitions_found, gathered.recent)
         definitions_found = with_named_lines(definitions_found, gathered.named_lines)
         for definition in with_suspected(definitions_found, suspected_files(gathered)):
@@ -438,7 +439,7 @@ def _structural(
     )
     in_text = not forced and answer.guess and _stand_in_text(names, reader, handle)
     if answer.hits and not in_text:
-        return replace(start, answer=answer.hits, evidence=evidence, degraded=degraded)
+        return replace(start, answer=answer.hits, evidence=evidence, degraded=degraded, near=answer.near)
     if in_text:
         evidence = (*start.evidence, f"the project doesn't define {', '.join(subjects)}")
     elif relation not in {"connection", "cycles"}:  # their remarks already say so

@@ -90,9 +90,13 @@ class _Trace(Struct):
 
 
 def _traces(lines: Iterable[str]) -> list[_Trace]:
-    """Collect frames into traces; a function named on the line above a place is added to its frame."""
+    """Collect frames into traces; a function named on the line above or below a place is added to its frame.
+
+    PHP names on each line the function that was called there, so the line itself lies in that of the next
+    frame."""
     traces = [_Trace([])]
     function_above = ""  # Go and Rust print the function on a line before its place
+    is_open = False  # the function of the last frame may be on the next line
     for line in lines:
         if compiled(_MOST_RECENT_LAST).search(line):
             traces.append(_Trace([], innermost_last=True))
@@ -104,6 +108,12 @@ def _traces(lines: Iterable[str]) -> list[_Trace]:
             traces.append(_Trace([]))
         frame = read_frame(line)
         if frame is None:
+            below = compiled(_FUNCTION_BELOW).match(line[:MAX_LINE]) if is_open else None
+            if below:
+                last = traces[-1].frames[-1]
+                function = _clean_function(next(filter(None, below.groups())))
+                traces[-1].frames[-1] = Frame(last.path, last.line, function, last.library)
+            is_open = False
             above = compiled(_FUNCTION_LINE).match(line[:MAX_LINE])
             function_above = _clean_function(next(filter(None, above.groups()))) if above else ""
             continue
@@ -113,6 +123,12 @@ def _traces(lines: Iterable[str]) -> list[_Trace]:
             library = frame.library or bool(compiled(_LIBRARY_FUNCTION).match(function_above))
             frame = Frame(frame.path, frame.line, function_above, library)
         function_above = ""
+        if compiled(_PHP_FRAME).match(line):
+            if traces[-1].frames:
+                last = traces[-1].frames[-1]
+                traces[-1].frames[-1] = Frame(last.path, last.line, frame.function, last.library)
+            frame = Frame(frame.path, frame.line, "", frame.library)
+        is_open = not frame.function and frame.path.endswith((".py", ".go"))
         traces[-1].frames.append(frame)
     return [trace for trace in traces if trace.frames]
 
@@ -135,6 +151,7 @@ def _clean_function(function: str) -> str:
     """Return a function's name without arguments and without the suffixes that compilers add."""
     function = compiled(_RUST_HASH).sub("", function.strip())
     function = compiled(_GENERIC_IMPL).sub(r"\1::", function)
+    function = compiled(_METHOD_ALIAS).sub(r"\1", compiled(_BLOCK_IN).sub("", function))
     if "/" in function and " " not in function:
         function = function.rpartition("/")[2]  # Go names the module first
     function = compiled(_GO_RECEIVER).sub(r"\1", function)
@@ -240,6 +257,11 @@ _PATTERNS = (
     r"[ew]: (?P<path>[^\s:(]{0,8}:?[^\s:(]{1,400}\.kts?)[: (]{1,3}(?P<line>\d{1,7})",
     # tsc, csc, MSVC:  src/Login.tsx(41,17): error TS2345
     r"\s*+" + _FILE + r"\((?P<line>\d{1,7})(?:,\d{1,7}){0,3}\) ?: (?:fatal )?(?:error|warning|message)",
+    # pytest, rich:  lib/cart.py:12: in total      │ /srv/lib/cart.py:12 in total      │
+    (
+        r"\s*+(?:[│|] )?(?P<path>[^\s:()\"'<>|]{1,400}\.pyx?):(?P<line>\d{1,7}):? in "
+        r"(?P<function>[\w.<>]{0,200})(?:\s|$)"
+    ),
     # gcc, clang, go, javac, mypy, ruff, tsc --pretty, gcc's "In file included from a.h:3"
     (
         r"\s*+(?:In file included from |from )?"
@@ -247,11 +269,15 @@ _PATTERNS = (
         r":(?P<line>\d{1,7})(?::\d{1,7})?(?:[:,]\d{0,7}?(?:\s|$)| - )"
     ),
     # Go:       /src/store/wal.go:310 +0x1d
-    r"\s++(?P<path>[^\s:]{1,400}\.(?:go|s)):(?P<line>\d{1,7})(?: \+0x[0-9a-f]{1,16})?$",
+    r"\s*+(?P<path>[^\s:]{1,400}\.(?:go|s)):(?P<line>\d{1,7})(?: \+0x[0-9a-f]{1,16}| \(0x[0-9a-f]{1,16}\))$",
+    r"\s++(?P<path>[^\s:]{1,400}\.(?:go|s)):(?P<line>\d{1,7})$",
     # Rust's backtrace gives the place below the function, at ./src/codec.rs:57:20, as V8 does
 )
 
-_PYTHON_FRAME = r"\s*+(?:[|E>]\s++)?File \""
+_PYTHON_FRAME = (
+    r"\s*+(?:[|E>]\s++)?File \""
+    r"|\s*+[^\s:]{1,400}\.py:\d{1,7}: (?:in \w|\w{0,80}(?:Error|Exception|Failed|Exit|Warning)?$)"  # pytest
+)
 _MOST_RECENT_LAST = r"Traceback \((?:most recent call last|innermost last)\)"
 _CAUSE = r"\s*+(?:Caused by\b|Cause:|\[cause\])"
 _LATER_CAUSED = r"\s*+The above exception was the direct cause"
@@ -261,9 +287,14 @@ _NEW_TRACE = (
 )
 _FUNCTION_LINE = (
     r"\s{0,12}\d{1,4}:\s++(?:0x[0-9a-f]{1,16} - )?(\S[^\n]{0,300})$"  # Rust
-    r"|(?:created by )?((?:[\w.-]{1,60}/){0,12}[\w-]{1,80}\.(?:\(\*?\w{1,80}\)\.)?[\w.]{1,120})"  # Go
+    r"|\s{0,12}(?:created by )?((?:[\w.-]{1,60}/){0,12}[\w-]{1,80}\.(?:\(\*?\w{1,80}\)\.)?[\w.]{1,120})"  # Go
     r"(?:\([^\n]{0,200}|$)"
 )
+_FUNCTION_BELOW = (
+    r"in (\S{1,200})$"  # Python, where a terminal broke the line
+    r"|\s++((?:\(\*\w{1,80}\)\.)?[A-Za-z_][\w.]{0,200}): "  # Gin's recovery
+)
+_PHP_FRAME = r"\s*+#\d{1,4} [^\s()]{1,400}\(\d{1,7}\): "
 _TRACE_LINE = (
     r"\s*+(?:Traceback \(|\.\.\. \d+ (?:more|common frames)|Caused by: |goroutine \d+ \[|stack backtrace:"
     r"|\[C\]: in \?|Exception in thread |Unhandled [Ee]xception|Uncaught "
@@ -300,6 +331,10 @@ _JVM_FILE = r"\.(?:java|kt|scala|groovy|clj)$"
 _RUST_HASH = r"::h[0-9a-f]{16}$|\[[0-9a-f]{16}\]"
 _GENERIC_IMPL = r"^<&?(?:mut )?([\w:]{1,200})(?:<[^>\n]{0,200}>)?(?: as [^>\n]{1,300})?>::"
 _GO_RECEIVER = r"^(?:[\w-]{1,80}\.)?\(\*(\w{1,80})\)(?=\.)"
+_BLOCK_IN = r"^(?:(?:block|rescue|ensure)(?: \(\d+ levels?\))? in )+"  # Ruby
+_METHOD_ALIAS = (
+    r"[\w$]{1,80} \[as ([\w$]{1,80})\]$"  # V8 gives the name of the property behind that of the function
+)
 _ASYNC_STATE = r"<(\w{1,100})>[bdg]__[\w|]{0,60}(?:\.MoveNext)?$"
 _ARGUMENTS = r"(?<=[\w>$])\s?\([^\n]*$"
 _CLOSURE = r"(?:::\{\{?[^}\n]{0,60}\}\}?){1,6}|\.func\d+(?:\.\d+)*|\$\$?[Ll]ambda\S*|::\{\{?closure.*$"

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..graph.records import (
     CLASSES,
@@ -77,6 +78,8 @@ class GraphAnswer(Struct, frozen=True):
     degraded: tuple[str, ...]
     guess: bool = False
     """Whether a name that doesn't exist was replaced by a similar one, in another style or spelling."""
+    near: bool = False
+    """Whether that name is only spelled alike, so that something else may be meant; each hit then says so."""
     unlinked: tuple[str, ...] = ()
     """Names whose files may still wait to be linked; the answer may change when they are."""
 
@@ -143,6 +146,8 @@ def answer(
     if known:
         findings = _asked(relation, meanings, graph, depth, limit, paths)
     hits = list(islice(_hits(findings.found, graph, chosen, paths), max(limit, 0)))
+    near = [remark for each in meanings if each.guess and each.near for remark in each.remarks]
+    hits = [replace(hit, why=(*near, *hit.why)) for hit in hits]
     remarks.extend(findings.remarks)
     only_tested = relation == "callers" and findings.found and not findings.more
     if only_tested and all(graph.place(each.path) for each in findings.found):
@@ -158,6 +163,7 @@ def answer(
         tuple(dict.fromkeys(remarks)),
         _degraded(waiting, subjects, unread=tree.pending > 0, linked_first=linked_first),
         guess=any(each.guess for each in meanings),
+        near=bool(near),
         unlinked=last_words(subjects) if waiting and not linked_first else (),
     )
 

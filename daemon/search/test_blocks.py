@@ -6,7 +6,7 @@ Roles of files go by their paths (`role_of`), so they don't know `#[cfg(test)]` 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import exp
 from typing import Final
 
@@ -21,8 +21,9 @@ from .query import FoundDefinition
 TEST_ODDS: Final = exp(WEIGHTS["role test"] - WEIGHTS["role source"])
 """Factor for the odds of a test inside a source file: what the fitted weights give a file of tests."""
 
-READ_MAX: Final = 80
-"""Maximum number of definitions whose text is read, the most probable first; one takes .1 ms."""
+READ_MAX, READ_MIN = 80, 0.01
+"""Maximum number of definitions whose text is read, the most probable first, and their minimum probability;
+one takes .1 ms."""
 
 HEAD_LINES: Final = 4
 """Number of lines at the beginning of a definition that may mark it as a test."""
@@ -39,16 +40,18 @@ def rank_tests(
     found: Iterable[FoundDefinition],
     languages: Mapping[str, str],
     reader: Reader,
+    symbols_of: Callable[[str], Sequence[Symbol]],
     *,
     wanted: bool,
 ) -> list[FoundDefinition]:
     """Return found definitions, those that are tests by their syntax with the probability of tests, unless
     tests are `wanted`, and all but the first tests alike with a lower one."""
-    texts = _Texts(reader)
+    texts = _Texts(reader, symbols_of)
     shapes: list[frozenset[str]] = []
     ranked: list[FoundDefinition] = []
     ordered = sorted(found, key=lambda one: (-one.probability, one.path, one.first))
-    for one in ordered[:READ_MAX]:
+    read = [one for one in ordered[:READ_MAX] if one.probability >= READ_MIN]
+    for one in read:
         language = languages.get(one.path, "")
         of_tests = role_of(one.path, language) == "test"
         probability = one.probability
@@ -61,7 +64,7 @@ def rank_tests(
                 probability *= ALIKE_SHARE
             shapes.append(shape)
         ranked.append(replace(one, probability=round(probability, 4)))
-    return [one for one in (*ranked, *ordered[READ_MAX:]) if one.probability >= PROBABILITY_MIN]
+    return [one for one in (*ranked, *ordered[len(read) :]) if one.probability >= PROBABILITY_MIN]
 
 
 def _is_test(one: FoundDefinition, language: str, texts: _Texts) -> bool:
@@ -71,13 +74,15 @@ def _is_test(one: FoundDefinition, language: str, texts: _Texts) -> bool:
         first = next((line for line in texts.lines(one.path, one.first, one.last) if line.strip()), "")
         return mark is not None and bool(mark.match(first))
     mark = _MARKS.get(language)
-    if mark is None:
+    if mark is None and language != "python":
         return False
     around = [
         symbol
         for symbol in texts.symbols(one.path)
         if symbol.start_line <= one.first and one.last <= symbol.end_line and symbol.kind != "section"
     ]
+    if mark is None:
+        return any(symbol.kind == "class" and "TestCase" in symbol.signature for symbol in around)
     if language == "rust" and any(_is_module_of_tests(symbol) for symbol in around):
         return True
     heads = (texts.lines(one.path, at.start_line, at.start_line + HEAD_LINES - 1) for at in around)
@@ -109,14 +114,9 @@ def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
 class _Texts:
     """The lines and definitions of found places, as they were indexed, read as they are asked for."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, symbols_of: Callable[[str], Sequence[Symbol]]) -> None:
         self._reader = reader
-        self._symbols: dict[str, Sequence[Symbol]] = {}
-
-    def symbols(self, path: str) -> Sequence[Symbol]:
-        if path not in self._symbols:
-            self._symbols[path] = self._reader.symbols(path)
-        return self._symbols[path]
+        self.symbols = symbols_of
 
     def lines(self, path: str, first: int, last: int) -> list[str]:
         """Return the lines of a place, up to the end of the chunk in which it begins."""
@@ -133,7 +133,6 @@ _SCRIPT_BLOCK = re.compile(
 )
 _MARKS: Final = {
     "rust": re.compile(r"\s*#\[(?:\w+::)*(?:test|bench|rstest|test_case|quickcheck|cfg\((?:all\()?test\b)"),
-    "python": re.compile(r"class \w+\([^)]*\bTestCase\b"),
     "java": _ANNOTATED,
     "kotlin": _ANNOTATED,
     "scala": _ANNOTATED,
@@ -141,7 +140,7 @@ _MARKS: Final = {
     "csharp": re.compile(r"\s*\[(?:\w+\.)*(?:Fact|Theory|Test|TestMethod|TestCase)\b"),
     "php": re.compile(r"\s*#\[(?:\w+\\)*Test\b"),
 }
-"""What the first lines of a test, or of a module or class of tests, are in a language."""
+"""What the first lines of a test or of a module of tests are in a language; in Python a class tells."""
 
 _BLOCKS: Final = {
     "python": re.compile(r"if __name__ == |>>> "),

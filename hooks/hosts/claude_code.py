@@ -22,7 +22,7 @@ EVENTS = (
     host.HookEvent("SessionStart", host.START_S, "startup|resume|clear|compact|fork"),
     host.HookEvent("UserPromptSubmit"),
     host.HookEvent("PreToolUse", matcher="Agent|Task|SubagentHandback"),
-    host.HookEvent("PostToolUse", None, "Write|Edit|NotebookEdit", in_background=True),
+    host.HookEvent("PostToolUse", matcher="Write|Edit|NotebookEdit|Grep|Glob|Read|Bash"),
     host.HookEvent("SubagentStart"),
     # Not in the background: hosts kill those hooks when they end, so that the ends of work would be lost.
     host.HookEvent("SubagentStop"),
@@ -71,7 +71,7 @@ CLAUDE_CODE = host.Host(
     host.Hooks(
         host="claude-code",
         kinds=CLAUDE_KINDS,
-        limits=dict.fromkeys(("SessionStart", "UserPromptSubmit", "SubagentStart"), LIMIT),
+        limits=dict.fromkeys(("SessionStart", "UserPromptSubmit", "SubagentStart", "PostToolUse"), LIMIT),
         default_agent="general-purpose",
         events=EVENTS,
         settings=host.SettingsHooks(FOLDER.file("settings.json"), as_words=True),

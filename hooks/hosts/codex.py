@@ -30,7 +30,7 @@ EVENTS = (
     host.HookEvent("SessionStart", host.START_S),
     host.HookEvent("UserPromptSubmit"),
     host.HookEvent("PreToolUse", matcher="Agent|spawn_agent|collaborationspawn_agent"),
-    host.HookEvent("PostToolUse", matcher="apply_patch", in_background=True),
+    host.HookEvent("PostToolUse", matcher="apply_patch|Bash"),
     host.HookEvent("SubagentStart"),
     # Not in the background: hosts kill those hooks when they end, so that the ends of work would be lost.
     host.HookEvent("SubagentStop"),
@@ -119,7 +119,7 @@ CODEX = host.Host(
     host.Hooks(
         host="codex",
         kinds=CLAUDE_KINDS,
-        limits=dict.fromkeys(("SessionStart", "UserPromptSubmit", "SubagentStart"), LIMIT),
+        limits=dict.fromkeys(("SessionStart", "UserPromptSubmit", "SubagentStart", "PostToolUse"), LIMIT),
         events=EVENTS,
         settings=host.SettingsHooks(FOLDER.file("hooks.json")),
     ),

@@ -6,6 +6,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from .tool_uses import ToolUse
+
 EventKind = Literal[
     "start",
     "resume",
@@ -66,7 +68,7 @@ class Event(Struct, frozen=True):
       at `transcript_path`, may contain it.
     - `subagent_end`: it finished. `transcript_path` and `report`, its last message, may be empty.
     - `edit`: an agent used a tool. `paths` are the files it wrote, `read` those it read, absolute or relative
-      to `origin.cwd`.
+      to `origin.cwd`. `use` says what it searched and found, or read whole.
     - `turn_end`: an agent waits for its user; `end`: a conversation ends, and may be resumed.
       `transcript_path` is the conversation's, perhaps empty.
     - `compacting`: a context window is about to be summarized.
@@ -83,3 +85,4 @@ class Event(Struct, frozen=True):
     report: str = ""
     paths: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
+    use: ToolUse | None = None

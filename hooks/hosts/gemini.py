@@ -31,7 +31,10 @@ KINDS: Mapping[str, EventKind] = {
 EVENTS = (
     host.HookEvent("SessionStart", host.START_S),
     host.HookEvent("BeforeAgent"),
-    host.HookEvent("AfterTool", matcher="write_file|replace"),
+    host.HookEvent(
+        "AfterTool",
+        matcher="write_file|replace|grep_search|search_file_content|glob|read_file|run_shell_command",
+    ),
     host.HookEvent("AfterAgent"),
     host.HookEvent("PreCompress"),
     host.HookEvent("SessionEnd", host.END_S),
@@ -54,7 +57,7 @@ GEMINI = host.Host(
     host.Hooks(
         host="gemini",
         kinds=KINDS,
-        limits=dict.fromkeys(("SessionStart", "BeforeAgent"), LIMIT),
+        limits=dict.fromkeys(("SessionStart", "BeforeAgent", "AfterTool"), LIMIT),
         replays=False,
         escapes=True,
         # Only a compression that a person asked for: the others come before each request.

@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from .events import Event, EventKind, Origin
 from .fields import Fields, typed
 from .hook_answer import NO_OUTPUT, HookAnswer, OutputLimit, json_line, without_angles
+from .tool_uses import READING, tool_use
 
 CLAUDE_KINDS: Mapping[str, EventKind] = {
     "SessionStart": "start",
@@ -53,7 +54,6 @@ EDITING_TOOLS = frozenset(
         *("str_replace_editor", "editFiles", "createFile", "replace_string_in_file", "create_file"),
     )
 )
-READING_TOOLS = frozenset(("Read", "view", "readFile", "read_file"))
 
 PATHS_MAX = 100
 _PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)\s*$", re.MULTILINE)
@@ -178,7 +178,8 @@ def _edit(origin: Origin, fields: Fields, given: Fields) -> Event:
         paths = ()
     elif not tool:
         paths = (fields.text("file_path"),) if fields.text("file_path") else ()
-    return Event("edit", origin, paths=paths, read=(path,) if path and tool in READING_TOOLS else ())
+    read = (path,) if path and tool.lower() in READING else ()
+    return Event("edit", origin, paths=paths, read=read, use=None if paths else tool_use(fields))
 
 
 def patched_paths(given: Fields) -> tuple[str, ...]:

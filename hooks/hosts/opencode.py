@@ -83,7 +83,7 @@ OPENCODE = host.Host(
     host.Hooks(
         host="opencode",
         kinds=CLAUDE_KINDS,
-        limits=dict.fromkeys(("SessionStart", "UserPromptSubmit", "SubagentStart"), LIMIT),
+        limits=dict.fromkeys(("SessionStart", "UserPromptSubmit", "SubagentStart", "PostToolUse"), LIMIT),
         default_agent="general-purpose",
         shows_messages=False,  # the plugin reads the text for the model from the answer
         refine=lambda event, fields: (

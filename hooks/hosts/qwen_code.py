@@ -27,7 +27,7 @@ LIMIT = OutputLimit(7_900)
 EVENTS = (
     host.HookEvent("SessionStart", host.START_S),
     host.HookEvent("UserPromptSubmit"),
-    host.HookEvent("PostToolUse", matcher="write_file|edit", in_background=True),
+    host.HookEvent("PostToolUse", matcher="write_file|edit|grep_search|glob|read_file|run_shell_command"),
     # Not in the background: hosts kill those hooks when they end, so that the ends of work would be lost.
     host.HookEvent("SubagentStop"),
     host.HookEvent("PreCompact"),
@@ -42,7 +42,7 @@ QWEN_CODE = host.Host(
     host.Hooks(
         host="qwen-code",
         kinds=CLAUDE_KINDS,
-        limits={"UserPromptSubmit": LIMIT},
+        limits=dict.fromkeys(("UserPromptSubmit", "PostToolUse"), LIMIT),
         default_agent="general-purpose",
         escapes=True,
         refine=lambda event, fields: (

@@ -11,6 +11,7 @@ import { homedir } from "node:os"
 import { join } from "node:path"
 
 const PROGRAM = "foveal"
+const SEARCHING = new Set(["grep", "glob", "bash", "read"])
 const START_MS = 5000
 const PROMPT_MS = 3000
 const MAX_OUTPUT = 1 << 20
@@ -200,6 +201,16 @@ export const FovealPlugin = async ({ client, directory }) => {
         for (const text of [atStart, forPrompt].filter(Boolean)) output.parts.push(partOf(text, last))
       } catch {
         // the prompt goes on without context
+      }
+    },
+    "tool.execute.after": async (input, output) => {
+      try {
+        if (!SEARCHING.has(input?.tool) || typeof output?.output !== "string") return
+        const call = { tool_name: input.tool, tool_input: input.args ?? {}, tool_use_id: input.callID }
+        const text = await tell("PostToolUse", input.sessionID, { ...call, tool_response: output.output })
+        if (text) output.output += `\n\n${text}`
+      } catch {
+        // as above
       }
     },
     "experimental.chat.messages.transform": async (input, output) => {

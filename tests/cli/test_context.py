@@ -47,6 +47,10 @@ def test_options_reach_the_daemon(foveal: CommandLine, tmp_path: Path) -> None:
     scope = foveal.json("context", *told, "--session", "s-1")["scope_id"]
     shown = foveal.daemon.call("GetScope", scope_id=scope)
     assert (shown["session_id"], shown["task_type"]) == ("s-1", "bugfix")
+    note = "note: no session s-1 is known"
+    assert note in foveal("context", "--session", "s-1")[2]
+    foveal.daemon.call("CreateSession", cwd=str(foveal.folder), session_id="s-1")
+    assert note not in foveal("context", "--session", "s-1")[2]
     history = '{"role": "user", "content": "hello"}\n{"role": "assistant", "content": "Hello!"}\n'
     write_files(tmp_path, {"talk.jsonl": history, "talk.json": f"[{history.strip().replace(chr(10), ',')}]"})
     for name in ("talk.jsonl", "talk.json"):

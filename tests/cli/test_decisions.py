@@ -134,6 +134,13 @@ def test_decisions_are_exported_and_imported_with_their_provenance(
     assert (
         foveal.says("decisions", "import", str(exported), "--cwd", copy) == "imported: 0, known already: 2\n"
     )
+    edited = ("decisions", "edit", other, "--decision", "use short-lived JWT")
+    foveal.says(*edited)
+    newer = "\n".join(foveal.says("decisions", "export").splitlines())
+    write_files(tmp_path, {"newer.jsonl": newer})
+    for place in (copy, str(foveal.folder)):
+        again = foveal.says("decisions", "import", str(tmp_path / "newer.jsonl"), "--cwd", place)
+        assert again == "imported: 0, known already: 2\n", "an edit makes no second decision"
     kept = ("agent_id", "session_id", "timestamp", "rationale", "files_touched", "outcome")
     for before, after in zip(
         lines, foveal.says("decisions", "export", "--cwd", copy).splitlines(), strict=True

@@ -23,6 +23,7 @@ def test_only_known_keys_may_be_set_by_a_project() -> None:
         "context.max_tokens",
         "context.reserve_tokens",
         "context.hook_tokens",
+        "context.tool_help",
         "context.max_bytes",
         "context.deadline_ms",
         "context.dependencies_max",

@@ -36,3 +36,18 @@ def test_improbable_others_change_nothing(desk: Desk) -> None:  # noqa: F811  # 
     few = rated(desk, 0.3, 0.2)
     assert rated(desk, 0.3, 0.2, *[0.04] * 8)[:2] == few, "so it doesn't depend on the budget"
     assert rated(desk) == []
+
+
+def test_what_a_pasted_failure_names_is_not_compared(desk: Desk) -> None:  # noqa: F811  # the fixture
+    scope = Scope(id="s_1", root=str(desk.root), identity="i")
+    desk.write(FILES)
+    state = begin(GatheredSources(desk.snapshot(), scope, ContextRequest(prompt="give up")), None)
+    frames = [
+        FoundDefinition(f"src/m{n:02}.py", None, 1, 2, p, (reason,))
+        for n, (p, reason) in enumerate(
+            [(0.85, "in the stack trace"), (0.6, "failed test"), (0.6, "its words")]
+        )
+    ]
+    one, other, guessed = compared(state, frames)
+    assert (one, other) == (frames[0], frames[1])
+    assert guessed.probability < 0.6

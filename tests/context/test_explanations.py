@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from foveal.daemon.context.explanations import PathReasons, reasons_in_context
+from foveal.daemon.context.explanations import NOTHING_NEW, PathReasons, reasons_in_context
 from foveal.daemon.context.reply import DROPPED_MAX
 from foveal.daemon.context.requests import ContextRequest
 from foveal.daemon.sessions.records import Scope
 from foveal.daemon.workspace.records import HotNode
+from msgspec.structs import replace
 
 SCOPE = Scope("s_1", "/p", "", hot=(HotNode("src/hot.py", "edited just now"),))
 REQUEST = ContextRequest(prompt="how?", max_tokens=4_000, reserve_tokens=1_000)
@@ -45,6 +46,21 @@ def test_it_says_how_much_is_shown_and_what_is_missing_of_it() -> None:
         "it is shown as focus: asked for; lines 3 to 8, 1,200 of its 9,000 tokens, weight 0.5",
         gap,
     )
+
+
+def test_a_context_without_news_says_so_first() -> None:
+    near = [
+        {"path": "a.py", "reason": "too improbable to send unasked: 3 %"},
+        {"path": "b.py", "reason": "x"},
+    ]
+    reply = {"slices": [], "gaps": ["read a.py."], "context": "", "tokens": 0, "bytes": 0, "near": near}
+    news = replace(REQUEST, news=True)
+    found = reasons_in_context(SCOPE, news, reply, "a.py")
+    assert found.reasons == (NOTHING_NEW, "read a.py.", "too improbable to send unasked: 3 %")
+    assert not found.is_settled, "the search for the prompt may say more"
+    assert NOTHING_NEW not in reasons_in_context(SCOPE, REQUEST, reply, "a.py").reasons
+    sent = {**reply, "slices": [a_slice("focus:b.py", "focus", "asked for")]}
+    assert NOTHING_NEW not in reasons_in_context(SCOPE, news, sent, "a.py").reasons
 
 
 def test_a_rule_without_a_file_is_told_by_its_name() -> None:

@@ -58,7 +58,7 @@ def shown(built: Built) -> dict[str, list[str]]:
 
 
 def test_unasked_only_the_probable_is_shown_whole(shelf: Desk) -> None:
-    built = asked(shelf, [ABOVE, FAINT, FAINT / 2], news=True)
+    built = asked(shelf, [0.2, FAINT, FAINT / 2], news=True)
     assert shown(built) == {"document": ["m00"], "place": ["m01", "m02"]}
     context = built.reply["context"]
     assert context.count("task(attempt)") == 1, "no body of a guess"
@@ -74,21 +74,32 @@ def test_a_context_that_was_asked_for_has_places_only_if_the_best_is_uncertain(s
 
 
 def test_unasked_a_long_definition_is_shown_whole_only_if_it_is_sure(shelf: Desk) -> None:
-    body = "".join(f"    work({n}, 'attempts', {n})\n" for n in range(60))
+    body = "".join(f"    give_up({n}, 'attempts', {n})\n" for n in range(60))
     shelf.write({"src/m00.py": f"def many():\n{body}"})
     long = found("src/m00.py", SURE_MIN - 0.01, 61)
-    short = [found(f"src/m{n:02}.py", ABOVE, 5) for n in range(1, 12)]
+    short = [found(f"src/m{n:02}.py", 0.4, 5) for n in range(1, 12)]
     built = shelf.build(hits=[long, *short], prompt="give up attempts", news=True)
     bodies = shown(built)["document"]
     assert 0 < len(bodies) < len(short)
     assert "m00" not in bodies
     assert shown(built)["place"][0] == "m00", "the most probable guess comes first"
+    assert built.reply["context"].count("⋮ line 1 (uncertain)\n") == len(bodies), (
+        "a guess doesn't look certain"
+    )
     whole = sum(piece["tokens"] for piece in slices(built).values() if piece["type"] == "document")
     assert whole <= UNSURE_TOKENS
     assert built.reply["tokens"] <= 300
     sure = found("src/m00.py", 0.95, 61)
     built = shelf.build(hits=[sure, *short], prompt="give up attempts", news=True)
     assert "m00" in shown(built)["document"]
+    assert "⋮ line 1\n" in built.reply["context"]
+
+
+def test_unasked_an_uncertain_line_has_no_body_of_its_own(shelf: Desk) -> None:
+    shelf.write({"src/m00.py": "ATTEMPTS = 5\n"})
+    built = shelf.build(hits=[found("src/m00.py", 0.15, 1)], prompt="give up attempts", news=True)
+    assert "src/m00.py:1-1 — ATTEMPTS = 5" in built.reply["context"]
+    assert shown(built)["document"] == []
 
 
 def test_what_is_hardly_probable_is_still_named_if_it_is_all(shelf: Desk) -> None:

@@ -85,6 +85,15 @@ def test_what_a_definition_names_and_calls_is_shown_beside_it(shop: Shop) -> Non
     assert "TRIES = 3\n⋮ line 4\ndef wait_for(number):\n    sleep(number)\n" in reply["context"]
 
 
+def test_of_a_trace_only_what_the_innermost_frame_uses_is_shown(shop: Shop) -> None:
+    frames = ['  File "src/app.py", line 14, in connect_peer', '  File "src/keys.py", line 2, in keys']
+    for ordered, shown in ((frames, False), (frames[::-1], True)):
+        prompt = "\n".join(["Traceback (most recent call last):", *ordered, "KeyError: no"])
+        names = {one["id"] for one in shop.ask(prompt, 2_000)["slices"]}
+        assert {"document:src/app.py#App.connect_peer", "document:src/keys.py#keys"} <= names
+        assert ("needed:src/limits.py#wait_for" in names) == shown
+
+
 def test_a_called_name_is_found_by_its_call(shop: Shop) -> None:
     reply = shop.ask("wait_for(3) should return 6, but sleeps", 1_000)
     assert reply["slices"][1]["id"] == "document:src/limits.py#wait_for"
@@ -114,10 +123,10 @@ def test_what_is_found_in_an_unsaved_file_is_shown_from_its_buffer(shop: Shop) -
 
 RAMPS: Mapping[str, str | bytes] = {
     "src/runner.py": (
-        "from .output import emit\n\n\nclass Runner:\n    def ramp_up_workers(self, count):\n        for worker in range(count):\n"
-        "            self.await_ramp_up(worker)\n\n    def await_ramp_up(self, worker):\n        emit(worker)\n"
+        "from .output import LIMIT, emit\n\n\nclass Runner:\n    def ramp_up_workers(self, count):\n        for worker in range(count):\n"
+        "            self.await_ramp_up(worker, LIMIT)\n\n    def await_ramp_up(self, worker, limit):\n        emit(worker)\n"
     ),
-    "src/output.py": "def emit(text):\n    print(text)\n",
+    "src/output.py": "LIMIT = 3\n\n\ndef emit(text):\n    print(text)\n",
     "src/dispatch.py": (
         "def add_lost(node):\n    # a worker that is lost is replaced\n    return [*nodes, node]\n\n\n"
         "def hand_out(users):\n    return users\n"
@@ -149,7 +158,8 @@ CARTS: Mapping[str, str | bytes] = {
     "src/discounts.py": "def discount_of(cart):\n    return cart.rate\n",
     "src/vouchers.py": "def discount_for(cart):\n    return cart.voucher\n",
     "src/clock.py": "def tick(seconds):\n    return seconds + 1\n",
-    "tests/test_prices.py": "def test_price():\n    assert price(3) == 3\n",
+    "src/prices.py": "def price(count):\n    return count\n",
+    "tests/test_prices.py": "from src.prices import price\n\n\ndef test_price():\n    assert price(3) == 3\n",
     **{f"src/other_{n}.py": f"def step_{n}(value):\n    return value + {n}\n" for n in range(12)},
 }
 FAILURE = "FAILED tests/test_prices.py::test_price - assert 4 == 3"
@@ -170,6 +180,7 @@ def test_files_just_edited_come_first_for_a_prompt_that_they_fit(
     prompt = "the discount of a cart is wrong"
     before, failed = scores(prompt), scores(FAILURE)
     assert "src/clock.py" not in {*before, *failed}
+    assert "needed:src/prices.py#price" in {one["id"] for one in carts.ask(FAILURE, 2_000)["slices"]}
     carts.change("src/vouchers.py")
     carts.change("src/clock.py")
     after = scores(prompt)

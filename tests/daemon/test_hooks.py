@@ -156,7 +156,7 @@ def test_a_prompt_brings_what_it_adds_and_nothing_else(up: DaemonProcess, shop: 
 
 
 def test_the_size_of_what_a_prompt_adds(up: DaemonProcess, tmp_path: Path) -> None:
-    body = "".join(f"    total += price_{number} * rate\n" for number in range(80))
+    body = "".join(f"    total += price_{number} * rate\n" for number in range(140))
     code = "".join(f"def invoice_total_{number}(rate):\n    total = 0\n{body}\n" for number in range(9))
     for name, limit in (("usual", 1_500), ("small", 1_200), ("none", 0)):
         files = {"billing.py": code, ".git/HEAD": "ref: refs/heads/main\n"}
@@ -166,7 +166,7 @@ def test_the_size_of_what_a_prompt_adds(up: DaemonProcess, tmp_path: Path) -> No
         up.open_ready(root)
         sid = {"session_id": f"size-{name}"}
         context(up, root, "claude-code", "SessionStart", **sid)
-        text = context(up, root, "claude-code", "UserPromptSubmit", **sid, prompt="change each invoice total")
+        text = context(up, root, "claude-code", "UserPromptSubmit", **sid, prompt="rename `invoice_total_3`")
         assert len(text) <= limit * 4 + 100
         assert len(text) > limit * 2 or not limit, name
 

@@ -71,9 +71,10 @@ def test_uncalled_definitions(tmp_path: Path) -> None:
         "src/a.py": (
             "def used():\n    pass\n\n\ndef tried():\n    return tried()\n\n\ndef named():\n    pass\n\n\n"
             "def _own():\n    pass\n\n\n@wrap\ndef routed():\n    pass\n\n\ndef main():\n    pass\n\n\n"
-            "class Shown:\n    pass\n\n\nLIMIT = 1\n"
+            "class Shown:\n    def save(self):\n        pass\n\n    def keep(self):\n        pass\n\n\n"
+            "class Kept(Protocol):\n    def keep(self):\n        pass\n\n\nLIMIT = 1\n"
         ),
-        "src/b.py": "used()\nx.named()\n",
+        "src/b.py": "used()\nx.named()\nkept.keep()\n",
         "tests/test_a.py": "def test():\n    tried()\n\n\ndef helper():\n    pass\n",
         "examples/a.py": "tried()\n",
     }
@@ -82,6 +83,7 @@ def test_uncalled_definitions(tmp_path: Path) -> None:
         ("src/a.py", 17, "decorate", "wrap", "routed", "external"),
         ("src/b.py", 1, "call", "used", "", "src/a.py#used"),
         ("src/b.py", 2, "call", "named", "", "name"),
+        ("src/b.py", 3, "call", "keep", "", "src/a.py#Kept.keep"),
         ("tests/test_a.py", 2, "call", "tried", "test", "src/a.py#tried"),
         ("examples/a.py", 1, "call", "tried", "", "src/a.py#tried"),
     ]
@@ -94,4 +96,4 @@ def test_uncalled_definitions(tmp_path: Path) -> None:
             for symbol in reader.symbols(path)
             if is_uncalled(path, symbol, graph)
         ]
-    assert found == ["tried", "Shown"]
+    assert found == ["tried", "Shown", "Shown.save", "Kept"]

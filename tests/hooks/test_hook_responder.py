@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
+from foveal.daemon.context.records import NO_HELP, ToolHelp
 from foveal.daemon.core.errors import DeadlineExceeded, FovealError
 from foveal.daemon.hooks.payloads import EVENTS_MAX, REPEAT_S, SAME_MS, RecentEvents
 from foveal.daemon.hooks.responder import (
@@ -23,6 +24,7 @@ from foveal.daemon.hooks.responder import (
 )
 from foveal.hooks.hosts.events import Event, Origin
 from foveal.hooks.hosts.hook_answer import NO_OUTPUT, NOTHING, HookAnswer, OutputLimit
+from foveal.hooks.hosts.tool_uses import ToolUse
 from msgspec.structs import replace
 
 ROOM = OutputLimit(4_000)
@@ -83,6 +85,13 @@ class Recorder:
     async def prepare(self, request: HookContextRequest) -> None:
         self.calls.append("prepare")
         self.asks.append(request)
+
+    async def tool_help(
+        self, origin: Origin, use: ToolUse, task: str, is_said: Callable[[str], bool], deadline_ms: int
+    ) -> ToolHelp:
+        self.calls.append(f"help {use.pattern or use.read} for {task}")
+        self._fail()
+        return NO_HELP if is_said(use.pattern) else ToolHelp(f"help with {use.pattern}", (use.pattern,))
 
     async def note_edits(self, origin: Origin, paths: tuple[str, ...]) -> None:
         self.calls.append(f"edited {' '.join(paths)}")
@@ -380,3 +389,40 @@ def test_windows_are_bounded() -> None:
     for number in range(TASKS_MAX + 1):
         window.announce("x", str(number))
     assert (window.take_task("y"), window.take_task("x"), window.take_task("x")) == ("", "1", "2")
+
+
+def searched(pattern: str, origin: Origin = MAIN) -> Event:
+    return Event("edit", origin, use=ToolUse(pattern))
+
+
+async def test_search_that_needs_help_gets_it_once(ground: Recorder, responder: Responder) -> None:
+    await ask(responder, Event("start", MAIN))
+    await ask(responder, Event("prompt", MAIN, "why do sessions end?"))
+    await ask(responder, Event("prompt", MAIN, "yes"))
+    answer = await ask(responder, searched("sesion"))
+    assert "help with sesion" in answer.context
+    assert ground.calls[-1] == "help sesion for why do sessions end?", "the last prompt that asks something"
+    assert await ask(responder, searched("sesion")) == NOTHING
+    await ask(responder, Event("restart", MAIN))
+    assert await ask(responder, searched("sesion")) == answer, "the window lost it"
+
+
+async def test_subagent_gets_help_for_its_own_task(ground: Recorder, responder: Responder) -> None:
+    await ask(responder, Event("prompt", MAIN, "mend the login"))
+    await ask(responder, Event("subagent", CHILD, "study the logout"))
+    await ask(responder, searched("logut", CHILD))
+    assert ground.calls[-1] == "help logut for study the logout"
+
+
+async def test_no_help_where_it_can_not_be_given(ground: Recorder, responder: Responder) -> None:
+    assert await ask(responder, searched("sesion"), NO_OUTPUT) == NOTHING
+    assert not ground.calls, "nothing is searched for a host that takes no text"
+    ground.failure = DeadlineExceeded("too late")
+    assert await ask(responder, searched("sesion")) == NOTHING
+
+
+async def test_late_context_comes_before_help(ground: Recorder, responder: Responder) -> None:
+    await ask(responder, Event("start", MAIN))
+    await ask(responder, Event("prompt", MAIN, "mend the login"), NO_OUTPUT)
+    assert "mend the login" in (await ask(responder, searched("sesion"))).context
+    assert "help with sesion" in (await ask(responder, searched("sesion"))).context

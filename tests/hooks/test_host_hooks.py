@@ -70,9 +70,6 @@ UNUSED = {
     "claude-code/SubagentStop_internal",
     "claude-code/InstructionsLoaded",
     "codex/PostCompact",
-    "real codex/PostToolUse-Bash-in-subagent",
-    "real codex/PostToolUse-collaborationspawn_agent",
-    "real codex/PostToolUse-collaborationwait_agent",
     "real codex/PreToolUse-Bash-in-subagent",
     "real codex/PreToolUse-apply_patch-in-subagent",
     "real codex/PreToolUse-collaborationwait_agent",
@@ -203,9 +200,9 @@ def test_failed_edits_are_none() -> None:
     name = "PostToolUse-apply_patch-in-subagent"
     assert event_of("real codex", name).paths == ("starlette/middleware/gzip.py",)
     for failed in ("Exit code: 1\nOutput:\nFailed to find expected lines", "unsupported custom tool call: x"):
-        assert read("real codex", name, tool_response=failed) is None
+        assert not event_of("real codex", name, tool_response=failed).paths
     assert read("real codex", name, tool_response=json.dumps({"output": "Success."})) is not None
-    assert read("gemini", "AfterTool", tool_response={"error": "no such text"}) is None
+    assert not event_of("gemini", "AfterTool", tool_response={"error": "no such text"}).paths
     text = "*** Update File: a b.py\n*** Move to: c.py \n*** Delete File: d.py\n+*** Add File: no.py\n"
     assert patched_paths(Fields({"input": ["apply_patch", text]})) == ("a b.py", "c.py", "d.py")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -193,3 +194,5 @@ def test_check_says_what_is_known_of_the_host(machine: Machine, monkeypatch: pyt
     assert f"last event: Stop at {local_time('2026-11-23T21:00:00+00:00')}" in output
     program.write_text("#!/bin/sh\nexit 1\n")
     assert "claude-code: no program of it in PATH" in checked(machine, "claude-code")[1]
+    machine.does("install", "git", "--yes")
+    assert re.search(r"^  git: version \d+\.\d+", checked(machine, "git")[1], re.MULTILINE)

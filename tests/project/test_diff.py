@@ -91,7 +91,11 @@ def test_folder_without_commits(root: Path) -> None:
 
 def test_hidden_files_and_those_of_a_sparse_checkout_are_left_out(repository: Path) -> None:
     write_files(repository, {"secret/c.py": NEW})
-    assert texts(changed(repository, policy=Policy(deny_paths=("secret/**",)))) == {}
+    denied = Policy(deny_paths=("secret/**",))
+    assert texts(changed(repository, policy=denied)) == {}
+    os.rename(repository / "secret/c.py", repository.parent / "c.py")
+    assert texts(changed(repository, policy=denied)) == {}
+    os.rename(repository.parent / "c.py", repository / "secret/c.py")
     git(repository, "update-index", "--skip-worktree", "a.py")
     os.remove(repository / "a.py")
     assert list(texts(changed(repository))) == ["secret/c.py"]

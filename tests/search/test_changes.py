@@ -53,7 +53,15 @@ def test_changed_definitions() -> None:
     check("        return True\n", "\n        return True  \n")
     check("class Store:", "class Store(Base):", "signature Store")
     check("def load(", "def fetch(", "renamed Store.load -> Store.fetch")
-    check("class Store:", "class Shop:", "renamed Store -> Shop", "added", "added")
+    check("class Store:", "class Shop:", "renamed Store -> Shop")
+    check("class Store:\n    size", "class Shop:\n    many", "renamed Store -> Shop")
+    both = BEFORE.replace("class Store:", "class Shop:").replace("return key", "return None")
+    assert changes(BEFORE, both.replace("def save(self", "def keep(self")) == [
+        "body Store.load",
+        "removed Store.save",
+        "renamed Store -> Shop",
+        "added",
+    ]
     check("def helper():\n    return Store()\n", "", "removed helper")
     check("LIMIT = 3\n", "LIMIT = 3\n\n\ndef more():\n    pass\n", "added")
 

@@ -30,7 +30,7 @@ def test_failed_tests_of_each_runner(line: str, name: str, path: str) -> None:
 
 
 def test_a_failed_test_is_named_once() -> None:
-    output = ["____ TestCart.test_total ____", "FAILED tests/test_cart.py::TestCart::test_total - assert 1"]
+    output = ["____ TestCart.test_total ____", "FAILED tests/test_cart.py::test_total - assert 1"]
     (test,) = find_failed_tests(output)
     assert (test.name, test.path) == ("TestCart.test_total", "tests/test_cart.py")
     assert len(find_failed_tests(f"FAIL: test_{n} (tests)" for n in range(1_000))) == MAX_TESTS

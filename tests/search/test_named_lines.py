@@ -88,6 +88,21 @@ def test_failed_tests_and_named_lines(project: Indexed, text: str, best: str) ->
     assert names(project, text, 1) == [best]
 
 
+def test_a_failed_test_comes_before_a_line_beside_it(project: Indexed) -> None:
+    """The line is that of another version of the test."""
+    output = "tests/test_app.py:2: AssertionError\n{}FAILED tests/test_app.py::test_stop - assert 1"
+    assert names(project, output.format(""), 2) == ["test_stop", "test_open"]
+    both = output.format("FAILED tests/test_app.py::test_open - assert 0\n")
+    assert names(project, both, 2) == ["test_open", "test_stop"]
+
+
 def test_the_file_of_another_project_is_no_frame_of_this_one(project: Indexed) -> None:
     text = 'Traceback (most recent call last):\n  File "/home/me/blog/steps.py", line 80, in publish\nValueError: no'
     assert all("in the stack trace" not in one.reasons for one in found(project, text))
+
+
+def test_a_function_that_the_file_does_not_define_makes_a_frame_less_certain(project: Indexed) -> None:
+    text = 'Traceback (most recent call last):\n  File "shop/sessions.py", line 5, in {}\nKeyError: no'
+    known, unknown = (found(project, text.format(name))[0] for name in ("open_session", "read_session"))
+    assert known.symbol == unknown.symbol
+    assert known.probability > 1.5 * unknown.probability

@@ -65,7 +65,7 @@ def test_what_the_project_does_not_know_needs_nothing_of_it(lexical: LexicalRead
     ],
 )
 def test_what_it_knows_does(lexical: LexicalReader, prompt: str) -> None:
-    assert need(lexical, prompt, found=(0.2, 0.1)).is_sure
+    assert need(lexical, prompt, found=(0.2, 0.1)).is_probable
 
 
 def test_what_is_named_outright_is_needed_as_surely(lexical: LexicalReader) -> None:

@@ -11,9 +11,13 @@ import pytest
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.engine.service import Engine
 from foveal.daemon.index.lexical_files import FOLDER
+from foveal.daemon.privacy.policy import NO_POLICY
 from foveal.daemon.search.answers import ProjectCall
+from foveal.daemon.search.definitions import NEAR
 from foveal.daemon.search.filters import EVERYTHING, Filter
+from foveal.daemon.search.pipeline import conclude_hits
 from foveal.daemon.search.query import SearchQuery, SearchResult
+from foveal.daemon.search.router import gather
 from foveal.daemon.workspace.service import Project, deadline_of
 
 from tests.engine_cases import running_engine
@@ -150,3 +154,34 @@ def _damaged(*_: object, **__: object) -> Any:
 
 async def _never(command: object) -> Any:
     await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize(
+    "prompt", ["where is a password checked?", "make the checkout faster", "go on please"]
+)
+async def test_the_need_is_the_same_whatever_is_embedded(base: Path, prompt: str) -> None:
+    async with running_engine(base, FILES) as (_, project):
+        snapshot, ask = project.snapshot(NO_POLICY), SearchQuery(prompt, 10, definitions=True)
+        with snapshot.reader() as reader, reader.snapshot():
+            gathered = gather(prompt, snapshot.tree, reader, snapshot.lexical, EVERYTHING, None, 10)
+            ids = [place.id for place in reader.chunks.places_in(FILES)]
+            digests = [chunk.digest for chunk in reader.chunks.by_ids(ids).values()]
+            needs, found = [], []
+            for count in (0, 2, len(digests)):
+                near = tuple((digest, 0.9) for digest in digests[:count])
+                whole = count in {0, len(digests)}
+                known, hits = conclude_hits(snapshot, ask, gathered, near, reader, embedded=whole)
+                needs.append(known.need)
+                found.append([definition.probability for hit in hits for definition in hit.definitions])
+        assert needs[0] is not None
+        assert needs == needs[:1] * 3
+        assert found[0] != found[2], "the answer itself does depend on it"
+
+
+async def test_a_near_name_is_only_a_likely_place(base: Path) -> None:
+    async with running_engine(base, FILES) as (engine, project):
+        found = await search(engine, project, "where is `chekout` defined?", definitions=True)
+        assert found.hits[0].why[0] == "no `chekout`; the nearest name is `checkout`"
+        assert found.hits[0].definitions[0].probability == NEAR
+        found = await search(engine, project, "where is `checkout` defined?", definitions=True)
+        assert found.hits[0].definitions[0].probability > NEAR

@@ -72,6 +72,27 @@ Stack trace:
 #2 {main}
 PHP   3. Shop\\Kernel->run() /app/src/Kernel.php:173"""
 
+BROKEN_PYTHON = """Traceback (most recent call last):
+  File "D:\\shop\\views\\cart.py", line 88,
+in checkout
+    total = cart.total(currency)
+  File "D:\\shop\\models\\line.py", line 37,
+in price
+    rate = RATES[currency]"""
+
+PYTEST = """tests/test_cart.py:5: in test_total
+    assert total(3) == 3
+shop/cart.py:12: in total
+    return price(cart)
+shop/models/line.py:37: in price
+    rate = RATES[currency]
+E   KeyError: 'CHF'"""
+
+GIN = """/srv/shop/cart.go:173 (0x47f51d3)
+        (*Cart).Total: c.items[c.index](c)
+/srv/shop/main.go:27 (0x5cebc67)
+        main.func1: c.Next()"""
+
 GDB = """#0  0x00007ffff7a in raise () from /lib/x86_64-linux-gnu/libc.so.6
 #1  0x0000555 in decode_frame (p=0x0, n=12) at ../src/codec.c:57
 #2  main (argc=1, argv=0x7ff) at main.c:9"""
@@ -155,10 +176,25 @@ e: file:///app/src/Cart.kt:16:3 Unresolved reference: x"""
         (
             PHP,
             (
-                "/app/src/Post.php:41: /app/src/Controller.php:42:Shop\\Cart->add"
-                " /app/src/Kernel.php:173:Shop\\Kernel->run"
-                " /app/vendor/acme/kernel/Kernel.php:163:Shop\\Controller->post!"
+                "/app/src/Post.php:41:Shop\\Cart->add /app/src/Controller.php:42:Shop\\Controller->post"
+                " /app/src/Kernel.php:173:Shop\\Kernel->run /app/vendor/acme/kernel/Kernel.php:163:!"
             ),
+        ),
+        (
+            BROKEN_PYTHON,
+            "/shop/models/line.py:37:price /shop/views/cart.py:88:checkout",
+        ),
+        (PYTEST, "shop/models/line.py:37:price shop/cart.py:12:total tests/test_cart.py:5:test_total"),
+        ("│ /srv/shop/models/line.py:37 in price        │", "/srv/shop/models/line.py:37:price"),
+        (GIN, "/srv/shop/cart.go:173:Cart.Total /srv/shop/main.go:27:main"),
+        ("  shop.(*Cart).Total(0x14)\n\t  /srv/shop/cart.go:9 +0x110", "/srv/shop/cart.go:9:Cart.Total"),
+        (
+            "/srv/lib/cart.rb:12:in `block (2 levels) in total'\n    # ./spec/cart_spec.rb:3:in `rescue in run'",
+            "/srv/lib/cart.rb:12:total spec/cart_spec.rb:3:run",
+        ),
+        (
+            "    at Layer.handle [as handle_request] (/srv/lib/layer.js:95:5)",
+            "/srv/lib/layer.js:95:Layer.handle_request",
         ),
         (GDB, "src/codec.c:57:decode_frame main.c:9:main"),
         (SANITIZER, "/home/kim/src/codec.cpp:12:Codec::decode ta/ta.c:141:ta_alloc"),

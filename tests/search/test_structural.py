@@ -279,17 +279,32 @@ def test_answers(project: Indexed, relation: Relation, subjects: Sequence[str], 
         ("makeToken", "make_token"),
         ("MakeToken", "make_token"),
         ("MAKE_TOKEN", "make_token"),
-        ("make_tokn", "make_token"),
-        ("mkae_token", "make_token"),
-        ("sessions.make_tokens", "sessions.make_token"),
         ("shop/none.py#make_token", "make_token"),
     ],
 )
-def test_a_near_name_is_a_guess(project: Indexed, written: str, taken: str) -> None:
+def test_a_name_in_another_form_is_a_guess(project: Indexed, written: str, taken: str) -> None:
     found = ask(project, "callers", written)
     assert places(found) == ["shop/sessions.py#Session.__init__:8?"]
     assert found.known
+    assert not found.near
     assert found.remarks[0].startswith(f"no `{written}`; taken as `{taken}`")
+
+
+@pytest.mark.parametrize(
+    ("written", "nearest"),
+    [
+        ("make_tokn", "make_token"),
+        ("mkae_token", "make_token"),
+        ("sessions.make_tokens", "sessions.make_token"),
+    ],
+)
+def test_a_near_name_never_stands_for_an_exact_one(project: Indexed, written: str, nearest: str) -> None:
+    for relation in ("callers", "definition"):
+        found = ask(project, relation, written)
+        assert found.near
+        assert found.remarks[0].startswith(f"no `{written}`; the nearest name is `{nearest}`")
+        assert found.hits
+        assert all(hit.why[0] == found.remarks[0] and hit.certainty == "name" for hit in found.hits)
 
 
 @pytest.mark.parametrize(
