@@ -50,6 +50,7 @@ from .prompts import PromptTemplates, PromptValues
 from .reply import fit, reply_of, sent_of, without_held
 from .selection import Form, GrowForm, Selection, Slice, SliceType, fixed
 from .sent_content import STANDING, ConversationContent, SentSlice, Unsent, held_of, holds_whole
+from .sibling_slices import sibling_slices
 
 
 def build(gathered: GatheredSources) -> Built:
@@ -88,6 +89,7 @@ def _built(gathered: GatheredSources, reader: Reader | None) -> Built:
         *focus_slices(state, nodes),
         *hit_slices(state, nodes, definitions),
         *needed_slices(state, nodes, definitions),
+        *sibling_slices(state, definitions, likely, gate),
         *place_slices(state, likely, most, gate),
         *outline_slices(state, imported, "imported by"),
         *outline_slices(state, importing, "imports", IMPORTER_VALUE, IMPORTERS_PLACE),

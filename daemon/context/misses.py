@@ -252,7 +252,7 @@ def _missed(request: ContextRequest, reply: Mapping[str, Any]) -> str:
         return f"{late}; places that were found and not sent: {near}" if near else late
     # Definitions that only explain others had no chance of their own.
     budget = [part["id"] for part in reply.get("dropped", ()) if part["reason"] == "budget"]
-    dropped = sum(not identifier.startswith("needed:") for identifier in budget)
+    dropped = sum(not identifier.startswith(("needed:", "sibling:")) for identifier in budget)
     shortened = sum(part["compressed"] for part in reply["slices"])
     lost = [f"no room for {dropped:,} {'slice' if dropped == 1 else 'slices'}"] if dropped else []
     lost += [f"{shortened:,} shortened"] if shortened else []
