@@ -312,7 +312,8 @@ def _notes(result: Reply) -> str:
     """Return how sure a result is, if only by its name, and what leads there."""
     notes = []
     if result["certainty"] == "name":
-        notes.append("by name")
+        near = (why for why in result["why"] if "the nearest name is" in why)
+        notes.append(next(near, "by name"))
     reference = result.get("reference")
     if reference:
         notes.append(f"at {reference['path']}:{reference['line']}")

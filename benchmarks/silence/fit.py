@@ -134,8 +134,9 @@ def row_of(name: str, prompt: Prompt, tree: Tree, reader: Reader, lexical: Lexic
 def fit(rows: Sequence[Row]) -> Model:
     """Fit a logistic regression with a ridge, by Newton's method.
 
-    A prompt that is asked about several projects counts once."""
-    rows = [row for row in rows if row.sure is None]
+    A prompt that is asked about several projects counts once, and what begins as a question takes part with
+    and without its question mark, which some people leave out."""
+    rows = [each for row in rows if row.sure is None for each in _marked(row)]
     names, phrases = sorted(rows[0].features), _phrases_in(rows)
     place = {phrase: number for number, phrase in enumerate(phrases)}
     table = np.array([[row.features[name] for name in names] for row in rows])
@@ -146,6 +147,7 @@ def fit(rows: Sequence[Row]) -> Model:
     scaled = np.column_stack([np.ones(len(rows)), (table - mean) / deviation, said])
     needed = np.array([not row.prompt.silent for row in rows], dtype=float)
     share = np.array([1 / len(ASKED_ANY) if row.name.startswith(ANY) else 1.0 for row in rows])
+    share /= 1 + table[:, names.index("begins as a question")]  # its twins count once
     weights = np.zeros(scaled.shape[1])
     ridge = np.array([1e-9, *[RIDGE] * len(names), *[RIDGE_OF_PHRASES] * len(phrases)])
     for _ in range(9):
@@ -159,6 +161,15 @@ def fit(rows: Sequence[Row]) -> Model:
         {"constant": constant, **dict(zip(names, map(float, raw), strict=True))},
         dict(zip(phrases, map(float, weights[1 + len(names) :]), strict=True)),
     )
+
+
+def _marked(row: Row) -> tuple[Row, ...]:
+    """Return a row; if it begins as a question, also the row of its twin with or without a question mark."""
+    if not row.features["begins as a question"]:
+        return (row,)
+    asks = 1 - row.features["asks"]
+    twin = {**row.features, "asks": asks, "asks, known": asks * row.features["known, rarest"]}
+    return row, row._replace(features=twin)
 
 
 def rounded(model: Model) -> Model:

@@ -9,14 +9,15 @@ from msgspec.structs import replace
 
 from ..graph.records import CLASSES, UNCALLED, Needed, Role
 from ..graph.service import CodeGraph, is_uncalled, needed_by
-from ..languages.shared.language import language_of
+from ..languages.shared.language import LANGUAGES, language_of
 from ..languages.shared.records import Symbol
-from ..project.service import role_of
+from ..project.service import role_of, split_lines
 from ..rules.records import RuleFiles
 from ..search.records import FoundDefinition, Hit
 from . import render
 from .build_state import BuildState, content_key
 from .certainty import compared
+from .excerpt import HASH_COMMENTS
 from .file_forms import DefinitionForms, FileForms, name_of
 from .focus import FocusNode
 from .selection import Slice
@@ -286,9 +287,13 @@ def found_definitions(state: BuildState, nodes: Sequence[FocusNode]) -> list[Rea
             if match.symbol is not None:
                 in_focus.setdefault(match.path, []).append(match)
             continue
-        known = best.get((match.path, match.first))
-        if known is None or known[1].probability < match.probability:
-            best[match.path, match.first] = reasons, match
+        shown = _without_comment(state, match)
+        if shown is None:
+            state.passed.append((reasons, match))
+            continue
+        known = best.get((shown.path, shown.first))
+        if known is None or known[1].probability < shown.probability:
+            best[shown.path, shown.first] = reasons, shown
     for path, held in in_focus.items():
         most = max(held_part.probability for held_part in held)
         names = {
@@ -323,6 +328,36 @@ def found_definitions(state: BuildState, nodes: Sequence[FocusNode]) -> list[Rea
     weighed = compared(state, [match for _, match in taken])
     taken = [(reasons, match) for (reasons, _), match in zip(taken, weighed, strict=True)]
     return sorted(taken, key=lambda pair: (-worth(pair[1]), pair[1].path, pair[1].first))
+
+
+COMMENT_GAP = 3
+"""Maximum lines from a comment to the definition that it documents: annotations, or a blank line."""
+
+
+def _without_comment(state: BuildState, match: FoundDefinition) -> FoundDefinition | None:
+    """Return the definition that found lines document if they are only comments, None if they document none;
+    anything else as it is."""
+    row = LANGUAGES.get(language_of(match.path))
+    if match.symbol is not None or row is None or not row.grammar or row.heading is not None:
+        return match
+    if state.files.unsaved(match.path):
+        return match
+    marks = ("#",) if row.fence in HASH_COMMENTS else ("/", "*", "--", ";", "%")
+    lines = split_lines(state.files.read(match.path).text)
+    spoken = [not line.strip() or line.lstrip().startswith(marks) for line in lines]
+    if not all(spoken[match.first - 1 : match.last]):
+        return match
+    last = match.last
+    while last < len(lines) and spoken[last]:
+        last += 1
+    symbols = state.files.symbols(match.path)
+    below = [one for one in symbols if last < one.start_line <= last + COMMENT_GAP]
+    if not below:
+        return None
+    symbol = min(below, key=lambda one: (one.start_line, -one.end_line))
+    inner = (one.start_line for one in symbols if symbol.start_line < one.start_line <= symbol.end_line)
+    last = symbol.end_line if symbol.kind in FUNCTIONS else min(inner, default=symbol.end_line + 1) - 1
+    return replace(match, symbol=symbol, first=symbol.start_line, last=last)
 
 
 def _first_of_files(found: Sequence[ReasonedDefinition]) -> Iterator[ReasonedDefinition]:

@@ -17,7 +17,7 @@ PLACES_TOKENS = 260
 """Maximum tokens of all that is uncertain: the likely places with the text around them, and the bodies that
 are shown unasked without being sure. So a wrong guess costs 300 tokens with the title and the headings."""
 
-LINE_CHARACTERS = 100
+LINE_CHARACTERS = 60
 """Maximum characters of the line of code that stands for a definition; a longer one is cut."""
 
 LINES_READ = 400

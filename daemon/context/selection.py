@@ -421,10 +421,11 @@ class _Steps:
         while queue and kind not in self._heads:
             piece, full = queue[0], queue[0].full_characters
             step: tuple[Form, Cost] | None = None
-            if kind in OPENED and not remaining.may_hold(full):
+            grows = remaining.can_grow(piece)
+            if grows and kind in OPENED and not remaining.may_hold(full):
                 # Its size tells enough: it will be shown in part.
                 step = remaining.chosen[piece.id], Cost(full // CHARACTERS_PER_TOKEN, full)
-            elif remaining.can_grow(piece):
+            elif grows:
                 at = len(remaining.chosen[piece.id].text) + STEP_CHARACTERS
                 sizes = () if kind in OPENED else range(at, full, STEP_CHARACTERS)
                 step = remaining.longer(piece, (*sizes, full))

@@ -31,7 +31,7 @@ from ..workspace.records import ProjectSnapshot
 from ..workspace.service import Project, deadline_of
 from . import render
 from .focus import prompt_words
-from .hit_slices import SHOWN_MIN, SHOWN_SHARE, as_shown, found_in
+from .hit_slices import SHOWN_SHARE, as_shown, found_in
 from .known_files import KnownFiles
 from .likely_places import LINES_READ, best_line, place_line
 from .skeleton import printable
@@ -59,6 +59,10 @@ GUESSES_MAX: Final = 4
 
 NAMES_MAX: Final = 3
 """Maximum number of names in a pattern that are looked up, and of near names that are said for each."""
+
+HELP_MIN: Final = 0.05
+"""Minimum probability of a place. Beside prompts that got their context, commits of four code bases in
+benchmarks/needed edited 8 of 84 definitions that help named above it, and 1 of 99 below."""
 
 SEARCHED: Final = 60
 """Number of files among whose definitions is chosen."""
@@ -231,11 +235,11 @@ def _nothing(snapshot: ProjectSnapshot, request: HelpRequest, found: list[FoundD
 
 
 def _probable(found: Sequence[FoundDefinition]) -> Iterator[FoundDefinition]:
-    """Yield the whole definitions that a context would show, too, the best first.
+    """Yield the whole definitions that are probable enough to be said unasked, the best first.
 
     The head of a class has hits and words of all its members, and says little about any."""
     whole = [each for each in found if each.symbol is not None and each.last == each.symbol.end_line]
-    least = max(SHOWN_MIN, SHOWN_SHARE * max((each.probability for each in whole), default=0.0))
+    least = max(HELP_MIN, SHOWN_SHARE * max((each.probability for each in whole), default=0.0))
     yield from (each for each in whole if each.probability >= least)
 
 

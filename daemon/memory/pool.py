@@ -207,6 +207,9 @@ class Pool:
         3. those that share words with `words`;
         4. the rest.
 
+        Before them come, for half of the limit, those that share several of the words, or the only one, by
+        the rarity of these words.
+
         Within a rank, more shared words (at most three count) come first, then failures and reverts, then
         newer ones; in the last rank only newer ones. Time counts by order, never by the clock, so that the
         same pool gives the same answer tomorrow. Of a file, folder or word with more than 1,000 experiences,

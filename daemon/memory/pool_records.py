@@ -162,7 +162,11 @@ class Records:
                 failed = experience.outcome in _BAD
                 return min(shared[experience_id], _MAX_SHARED_WORDS), failed, *self._when(experience)
 
-            chosen: list[str] = []
+            rarest = self._rarest_words(words)
+            several = [name for name, weight in rarest.items() if shared[name] > 1 or len(words) == 1]
+            chosen = heapq.nlargest(limit // 2, several, key=lambda name: (rarest[name], *merit(name)))
+            same, near = same - set(chosen), near - set(chosen)
+            shared = Counter({name: count for name, count in shared.items() if name not in chosen})
             for rank in (same, near - same, shared.keys() - same - near):
                 chosen += heapq.nlargest(max(limit - len(chosen), 0), rank, key=merit)
             rest = (each.id for each in self._by_time() if each.id not in chosen)
@@ -186,6 +190,15 @@ class Records:
 
     def _all(self, keys: Iterable[str]) -> set[str]:
         return set(chain.from_iterable(map(self._last, keys)))
+
+    def _rarest_words(self, words: Collection[str]) -> dict[str, float]:
+        """Return the experiences with words of the prompt, each with the sum of their rarities."""
+        found: dict[str, float] = {}
+        for word in sorted(words):
+            held = self._postings.get(f"word {word}") or ()
+            for name in held[-_NEWEST:]:
+                found[name] = found.get(name, 0.0) + 1 / len(held)
+        return found
 
     def _shared_words(self, words: Collection[str]) -> Counter[str]:
         """Count the shared words of each experience; of many words only the rarest."""

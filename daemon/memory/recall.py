@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from math import log1p
 from pathlib import PurePosixPath
 
 from msgspec import Struct
@@ -63,6 +65,10 @@ MEANING_FLOOR = 0.30
 """Nearness for similarity in meaning above a floor; below it half of all rules are irrelevant (see the preset
 `normal` of items, whose texts are as short and compared by the same model)."""
 
+ANSWER_WORTH, ANSWER_MIN = 1.6, 0.6
+"""Nearness of an experience with all words of the prompt, and the minimum share of them, each weighed by its
+rarity among the candidates. It answers the prompt, so it comes before a shared file, failure and recency."""
+
 FAILED_WORTH = 0.3
 """Added to the score of failed or reverted experiences, to rank them above successes of the same nearness."""
 
@@ -118,9 +124,18 @@ def choose(
     id, -1 to 1. Experiences of low trust are left out. The same input gives the same choice.
     """
     wanted = words_of(" ".join(words))
+    answers = _answers(candidates, wanted)
     newest = sorted(candidates, key=lambda experience: (experience.timestamp, experience.id), reverse=True)
     weighed = [
-        _weigh(experience, position, focus, neighbours, wanted, (meaning or {}).get(experience.id))
+        _weigh(
+            experience,
+            position,
+            focus,
+            neighbours,
+            wanted,
+            (meaning or {}).get(experience.id),
+            answers.get(experience.id, 0.0),
+        )
         for position, experience in enumerate(newest)
         if experience.provenance.trust != "low"
     ]
@@ -142,10 +157,14 @@ def _weigh(
     neighbours: Collection[str],
     wanted: frozenset[str],
     meaning: float | None,
+    answer: float,
 ) -> Chosen:
     near, reasons = _nearness(experience, focus, neighbours)
     shared = sorted(words_of(f"{experience.decision} {experience.rationale}") & wanted)
-    if shared:
+    if answer >= ANSWER_MIN:
+        near += ANSWER_WORTH * answer
+        reasons.append(f"has {answer:.0%} of the prompt's words")
+    elif shared:
         near += WORDS_WORTH * min(len(shared), WORDS_MAX)
         reasons.append(f"shares {', '.join(shared[:WORDS_MAX])} with the prompt")
     if meaning is not None and meaning > MEANING_FLOOR:
@@ -161,6 +180,24 @@ def _weigh(
     if not near:
         reasons.append("one of the latest")
     return Chosen(experience, round(score, 4), tuple(reasons), near=near)
+
+
+def _answers(candidates: Sequence[Experience], wanted: frozenset[str]) -> dict[str, float]:
+    """Return the share of the prompt's words that each experience has, weighed by rarity; those with a single
+    word of several have none."""
+    stems = frozenset(map(_stem, wanted))
+    held = {
+        each.id: stems & frozenset(map(_stem, words_of(f"{each.decision} {each.rationale}")))
+        for each in candidates
+    }
+    counts = Counter(stem for found in held.values() for stem in found)
+    rarity = {stem: log1p(len(candidates) / (1 + counts[stem])) for stem in sorted(stems)}
+    total = sum(rarity.values()) or 1.0
+    return {
+        name: round(sum(rarity[stem] for stem in sorted(found)) / total, 4)
+        for name, found in held.items()
+        if len(found) > 1 or len(stems) == 1
+    }
 
 
 def _aged(chosen: Chosen, stale: str) -> Chosen:

@@ -83,7 +83,8 @@ def need_of(question: Question, lexical: LexicalReader, found: Evidence) -> Need
         f" {found.named:.1f}, the likeliest definition by words alone has"
         f" {max(found.probabilities, default=0.0):.2f}"
     )
-    return Need(probability, reason, HINT if features["asks"] and _is_foreign(question.asked) else "")
+    asks = features["asks"] or not _FOREIGN_QUESTION_WORDS.isdisjoint(_tokens(question)[:1])
+    return Need(probability, reason, HINT if asks and _is_foreign(question.asked) else "")
 
 
 def probability_of(
@@ -215,6 +216,10 @@ def is_small_talk(question: Question) -> bool:
 
 _TOKEN = re.compile(r"\w(?:[\w'-]{0,98}\w)?")
 _ASKS = re.compile(r"[?\uff1f]|怎么|怎样|如何|为什么|哪里|哪个|什么|どこ|どう|なぜ")
+_FOREIGN_QUESTION_WORDS = words(
+    "wie wo warum wieso wer welche welcher welches wann comment pourquoi où quel quelle cómo dónde cuál"
+    " onde come dove perché как где почему зачем кто"
+)
 _QUESTION_WORDS = words(
     "how what where why which who when does is are can do did whats what's where's who's how's should could"
     " would will was were has have"

@@ -6,117 +6,118 @@ from collections.abc import Mapping
 from typing import Final
 
 WEIGHTS: Final[Mapping[str, float]] = {
-    "constant": -2.648,
-    "asks": 3.493,
-    "asks, known": -1.859,
-    "begins as a question": 0.5327,
-    "begins as a question, unknown": -3.052,
-    "body only": -0.9723,
-    "known": 0.9604,
-    "known in names": 1.035,
-    "known, rarest": -1.495,
-    "length": 0.7859,
-    "long": 1.245,
-    "named": 5.197,
-    "named, alone": 1.259,
-    "pasted": 5.293,
-    "places": 0.4807,
-    "shaped": 1.378,
-    "short": -3.991,
-    "telling": 3.317,
-    "telling words": 0.9359,
-    "text, long": 1.124,
-    "unknown": -1.953,
-    "unknown, short": 3.122,
+    "constant": -2.21,
+    "asks": 2.264,
+    "asks, known": -2.004,
+    "begins as a question": 0.5272,
+    "begins as a question, unknown": -3.509,
+    "body only": -0.875,
+    "known": 1.163,
+    "known in names": 1.118,
+    "known, rarest": -1.468,
+    "length": 0.8186,
+    "long": 1.296,
+    "named": 5.236,
+    "named, alone": 1.125,
+    "pasted": 5.167,
+    "places": 0.4518,
+    "shaped": 1.406,
+    "short": -4.319,
+    "telling": 3.377,
+    "telling words": 0.5318,
+    "text, long": 1.1,
+    "unknown": -1.936,
+    "unknown, short": 3.701,
 }
 """Weights of the logistic regression, by feature."""
 
 _BY_WEIGHT = """
 -2.5 you
 -2.25 commit
--2.0 best branch
--1.75 ^is run
--1.5 build me your
--1.25 ^best ^check ^do create folder github good how_do i last merge open package pr space version what_is
--1.0 22 ^open ^run again cannot ci clean code commits cost do_i first fix_the git how_much issue left
--1.0 make_a my next not on_github plan pull push python readme release review run_the second_one tests
--1.0 the_last time tmp todo todo_list
--0.75 1 2 ^create ^delete ^fatal ^push ^rerun a_changelog and are_the are_you better changes connect
--0.75 connect_to continue could could_not create_a danke delete did difference difference_between do_in du
--0.75 end english explain fatal files fix great how_many install java json keep leave leave_the lint linux
--0.75 long looks main me_the mean merci message model model_are much name origin pass pip please por
--0.75 problem pull_request really replaced rerun server show_me simpler so start stash status_code than
--0.75 that the_branch the_commit the_first the_issue the_pr the_tests today try var was we what_are why_is
--0.75 without working
--0.5 0 4 ^are ^close ^commit ^draft ^explain ^git ^how ^keep ^kill ^option ^sorry ^start ^sí ^try ^wait
--0.5 ^what's ^when a_file a_pr about_our all any b back between can_you changelog command command_not
--0.5 comment commit_message commit_the commit_this content das delete_the denied dependencies device
--0.5 did_you docker don't_change draft enough entry exactly fail failed fails feature fine for_my for_now
--0.5 green group how_to i_was idempotent installed is_that it_in it_on it_shorter just keep_it kill later
--0.5 let's like lost mach many me_a new_branch node none not_found now npm ones open_a our passing
--0.5 permission permission_denied points postgres rebase regex regex_for rerun_the resolve rest right
--0.5 running same_for short shorter should_i skip_it sorry sorry_i suite sync sí tag take test_suite
--0.5 testing thanks that's the_order the_release the_rest them this_is to to_origin tree update
--0.5 update_the vim wait way weiter what's whatever with_the would write_a à 谢谢
--0.25 9 ^bump ^cherry-pick ^clean ^continue ^did ^difference ^docs ^go ^good ^gracias ^haha ^ja ^let's
--0.25 ^merci ^merge ^not ^npm ^only ^oui ^publish ^rebase ^sounds ^squash ^ssh ^summarize ^tag ^tell
--0.25 ^write ^yep ^yes ^you ^はい a_different a_good a_pull a_regex add_tests ahead and_commit answer
--0.25 anything as_the away back_to bash berlin both broken brotli bump but_keep called capital cherry-pick
--0.25 com come comments conflicts cool created der description dev dev_server develop different do_the
--0.25 do_you domain drop_the duplicate enough_for every everything example_org fast file find for_it
--0.25 for_today found german github_com give give_me go_ahead go_with gracias haha http https i'd i'm
--0.25 i_install i_use in is_it is_there it_works ja keep_the la list local logs mac made makes makes_sense
--0.25 matches much_does nice no_leave of_this ok option option_2 or org origin_main oui oui_vas-y per
--0.25 perfecto port post process publish push_to recommend reduce remove_the reply repository request
--0.25 requests restart result result_of runs rust saved script see sense sent set show_the simple sounds
--0.25 sounds_good squash ssh ssl status step steps stop summarize switch tag_it take_a tell tell_me text
--0.25 that's_the the_commits the_default the_dev the_difference the_file the_lock the_message the_next
--0.25 the_old the_server the_time the_weather there_a these think this_as threads three to_the tokyo
--0.25 tomorrow two und unix up_a upload use_the vas-y version_to warning weather what_i write yep yes
--0.25 you_run your_last はい
-0.25 8 ^also ^an ^comment ^document ^dónde ^error ^fix ^füge ^json ^move ^no ^raise ^release ^rename
-0.25 ^replace ^revert ^show ^skip ^translate ^undo ^use ^who a_custom a_response a_second adapter add_an
-0.25 add_type address_of also_work although an_empty an_error app before big buffer bug but_the calls
-0.25 can't can't_be chain change classes cli colors commit_then configuration connection correct crashes
-0.25 custom data dates decoding deprecate_the deprecated digest digest_auth do_it docs_for does don't
-0.25 done dónde dónde_se el encoding environment exit file_has file_is finish_the first_one folders
-0.25 for_that form function functions füge generic get_rid go good_now handler handlers has_no headers
-0.25 hints hinzu i_get i_need i_pass id if_i ignore improve input is_a is_not isn't it_is it_was its las
-0.25 last_change let_me let_the limit_the line links loaded localhost lock logger lose lose_their make
-0.25 map match matched max mode month move needs negative never no_it numbers objects of of_a of_the only
-0.25 only_for other outside own pick pool prefix progress query raise reading refactor_the rename replace
-0.25 responses revert rid rid_of search sending settings should_be show slow streaming string strings
-0.25 strip support_for test that_it the_cli the_configuration the_connection the_deprecated
-0.25 the_environment the_exception the_exit the_host the_limit the_list the_logger the_number the_other
-0.25 the_page the_same the_second the_session the_user they thread_safe trailing translate turn
-0.25 type_hints types uploads use_a used users value values verify were what's_the when_i when_is
-0.25 where_are where_is who who_calls why_do why_does why_not wird_das with with_a without_a writes
-0.25 written
-0.5 ^a ^default ^deprecate ^does ^don't ^list ^make ^now ^remove ^retry ^then ^whats ^which ^wie ^как
-0.5 a_limit a_new a_test add_a agent all_the and_fix and_the are_shown arrays as_a async at_once at_the
-0.5 body but by by_default bytes cache call case check_that class closed closing color configurable
-0.5 connection_is deprecate do_we docstring einen empty enum error_messages exception expose fields flag
-0.5 for for_large format free from_a from_the für gesetzt happens_to have how_does http2 i_add if_the
-0.5 indentation index into is is_never is_this it it_should know larger larger_than let limits load
-0.5 login loop memory messages module names nothing notice number_of of_range ok_but old on_windows once
-0.5 optional out out_of où page path permissions point range register remove report return safe says
-0.5 second_argument several shown since something sorted stream test_for that_was the_body the_config
-0.5 the_export the_input the_multipart the_output the_request the_retry their then_the there this thread
-0.5 unknown up urls user_agent whats whats_the when_a when_the where_do which why wie wie_werden windows
-0.5 wird как
-0.75 ^better ^but ^implement ^it ^let ^log ^print ^speed ^the ^where's ^why ^wo add after_a also argument
-0.75 at by_one can can_i chunk_size config connections constants context cookie cookies csv deprecation
-0.75 die each from gives groups has help here if implement is_missing is_still it_to keys large les
-0.75 method middleware multipart must new off off_by order order_of output params print print_the proxies
-0.75 public py records redirects sont sort speed speed_up the_client the_new the_parser the_response
-0.75 timeout too transport une what_do where where's where's_the wo
-1.0 ^accept ^allow ^drop ^refactor ^support ^tests accept after allow date de default drop exceptions
-1.0 export get hangs how instead_of limit los make_the maximum methods missing nested null on option_to
-1.0 parser python_3 refactor response retry se session still stored the then undo werden what_about
-1.0 what_happens
-1.25 ^and ^can are client does_it helper how_are instead log size support url
-1.5 ^where callback for_the header tests_for twice
-1.75 happens how_is should startup when
+-2.0 branch
+-1.75 best build
+-1.5 me merge run version what_is your
+-1.25 ^check ^do ^is ^open ^run create folder git github good i last package pr
+-1.0 22 ^best ^how again cannot ci clean code commits cost do_i first fix_the how_do install issue left
+-1.0 make_a my next not on_github open plan pull push readme review run_the second_one space tests
+-1.0 the_last tmp todo what_are why_is
+-0.75 1 2 ^create ^delete ^explain ^fatal ^push ^rerun ^start ^what's a_changelog are_the better can_you
+-0.75 changes continue could could_not create_a danke delete did difference difference_between do_in
+-0.75 don't_change du end english explain fatal feature files fix great how_many how_much java json keep
+-0.75 leave leave_the lint linux long looks main many me_the mean merci message much name new_branch node
+-0.75 origin pip please pull_request python rebase release replaced rerun rest should_i show_me so stash
+-0.75 status_code that's the_branch the_commit the_first the_issue the_pr the_tests time today todo_list
+-0.75 try var was we what's without
+-0.5 0 4 ^close ^commit ^draft ^git ^keep ^kill ^npm ^only ^option ^sí ^try ^wait ^when ^write ^はい a_file
+-0.5 a_good a_pr about_our ahead and any are_you b back between changelog command command_not comment
+-0.5 commit_message commit_the commit_this connect connect_to content das delete_the denied dependencies
+-0.5 device did_you do_the docker domain draft enough enough_for entry everything exactly fail failed
+-0.5 fails fast fine for_my for_now gracias green group how_to http installed is_it it_in it_shorter just
+-0.5 keep_it kill later let's like lost mach me_a model none not_found now npm ones open_a our pass
+-0.5 passing perfecto permission permission_denied points por post postgres problem really regex
+-0.5 regex_for rerun_the resolve right same_for server shorter simpler skip_it start suite sync sí tag
+-0.5 take test_suite testing than thanks that the_difference the_order the_release the_rest them this_is
+-0.5 to to_origin update update_the vim wait way weiter whatever with_the working would write write_a à
+-0.5 はい 谢谢
+-0.25 16 3 9 ^bump ^cherry-pick ^clean ^continue ^did ^difference ^docs ^give ^go ^gracias ^great ^haha
+-0.25 ^ja ^let's ^merci ^merge ^not ^oui ^publish ^rebase ^sorry ^sounds ^squash ^ssh ^stop ^summarize
+-0.25 ^tag ^tell ^what ^who ^yep ^yes ^you a_different a_plan a_pull a_regex add_tests after_the all an
+-0.25 and_commit answer anything as_the ascii away back_to bad bash berlin both broken bump but_keep
+-0.25 called capital cherry-pick com come comments conflicts cool created day der description dev
+-0.25 dev_server develop different do_that do_you drop_the duplicate eine else every example_org file find
+-0.25 for_a for_it for_today found german github_com give give_me go_ahead go_with haha handle history
+-0.25 host https i'd i'm i_install i_use i_was ich idempotent in is_that is_there it_on it_works ja la
+-0.25 list local logs mac made makes makes_sense matches model_are more much_does nice no_leave of_this ok
+-0.25 option option_2 or org origin_main oui oui_vas-y password per process publish push_to read_the
+-0.25 recommend reduce remove_the reply repository request requests restart result result_of running runs
+-0.25 rust saved say script see sense sent short simple small sorry sorry_i sounds sounds_good squash ssh
+-0.25 ssl status step steps stop summarize switch tag_it take_a tell tell_me text that's_the the_cache
+-0.25 the_commits the_default the_dev the_file the_lock the_log the_message the_next the_old the_server
+-0.25 the_time the_weather there_a these think this_as threads three to_me to_the tokyo tomorrow tree und
+-0.25 unix up_a upload use_the vas-y version_to warning weather what what_does what_i why_did yep yes
+-0.25 you_run your_last
+0.25 200 ^a ^after ^also ^an ^document ^error ^fix ^füge ^json ^move ^quelle ^raise ^release ^rename
+0.25 ^replace ^show ^skip ^translate ^undo ^use ^warum a_limit a_response a_string adapter add_an
+0.25 add_type address_of also_work although and_for and_how app array as be before big buffer bug but_the
+0.25 can't can't_be chain change classes color colors commit_then configuration connection correct
+0.25 crashes data dates deprecate_the deprecated digest digest_auth do_we docs_for does done encoding
+0.25 environment exit field file_has file_is finish_the first_one folders for_that form free function
+0.25 functions füge generic get_rid go good_now handler handlers has_no headers hints hinzu http2 i_get
+0.25 id if_i ignore improve is_not is_the isn't it_is it_was its jobs las last_change let_me limit_the
+0.25 line links loaded localhost lock logger lose lose_their make map match matched month mount move
+0.25 needs negative never no_it numbers of of_a of_the only only_for path pick point prefix progress
+0.25 quelle query raise reading refactor_the rename replace responses rid rid_of search second send
+0.25 sending settings should_be show sorted streaming strip support_for test the_app the_configuration
+0.25 the_deprecated the_environment the_exception the_exit the_host the_limit the_list the_logger
+0.25 the_number the_page the_retry the_same the_second the_user there this trailing translate turn
+0.25 type_hints types up uploads used user users value values verify warum what's_the when_i when_is
+0.25 when_it where_are where_is why_do why_does why_not with with_a with_an without_a writes written
+0.5 ^comment ^deprecate ^don't ^dónde ^list ^make ^now ^remove ^retry ^then ^whats ^which a_new a_test
+0.5 add_a agent all_the an_empty an_error and_fix and_the are_shown arrays as_a at_once at_the body but
+0.5 by by_default bytes cache call calls case check_that class cli closed closing configurable
+0.5 connection_is connections decoding deprecate docstring dónde dónde_se einen el empty enum
+0.5 error_messages exception expose fields flag for for_large format from_a from_the für gesetzt
+0.5 happens_to have how_does i_add if_the indentation index input into is is_never is_this it it_should
+0.5 know large larger larger_than let let_the limits load login loop max messages mode module must names
+0.5 nothing notice number_of of_range ok_but old on_windows once other out out_of outside own où page
+0.5 permissions pool range register remove report return says second_argument several shown since slow
+0.5 something stream string strings test_for that_it that_was the_body the_cli the_config the_connection
+0.5 the_export the_input the_multipart the_other the_output the_request the_response the_session their
+0.5 then_the thread thread_safe unknown urls use_a user_agent were whats whats_the when_a where_do which
+0.5 who_calls why wie_werden windows wird
+0.75 ^better ^but ^default ^does ^implement ^it ^log ^print ^speed ^the ^where's ^why ^wie ^wo ^как
+0.75 a_second add after_a also argument async at by_one can_i chunk_size config constants context cookie
+0.75 cookies csv de deprecation die each from gives groups has help here how implement is_missing
+0.75 is_still it_to keys les memory method middleware multipart new off off_by on optional order order_of
+0.75 output params print print_the proxies public py records response safe sont sort speed speed_up still
+0.75 the the_client the_new the_parser timeout too transport undo une what_do when_the where where's
+0.75 where's_the wie wo как
+1.0 ^accept ^allow ^drop ^let ^refactor ^support ^tests accept after allow can date default drop
+1.0 exceptions export get hangs if instead_of limit los make_the maximum methods missing nested null
+1.0 option_to parser python_3 redirects refactor retry stored then what_happens
+1.25 ^where client helper how_are instead log se session size support twice url werden
+1.5 ^and ^can are callback does_it for_the header should startup tests_for what_about
+1.75 happens how_is when
 2.0 in_the
 """
 

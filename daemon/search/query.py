@@ -111,12 +111,12 @@ have no subject."""
 NEED_MIN: Final = 0.3
 """Minimum probability that a prompt needs code; below it no search results are sent. It is low because
 withholding needed code is worse than naming a few places: of the prompts of benchmarks/silence that were left
-out of the fit, .86 of those that need nothing lie below it, and .013 of the tasks in a project that they are
+out of the fit, .86 of those that need nothing lie below it, and .02 of the tasks in a project that they are
 about."""
 
 NEED_SURE: Final = 0.6
 """Minimum probability that a prompt needs code for definitions to be sent whole; from `NEED_MIN` on only
-likely places are named. Of the prompts that need nothing .945 lie below it, and .08 of the tasks."""
+likely places are named. Of the prompts that need nothing .96 lie below it, and .10 of the tasks."""
 
 
 class Need(Struct, frozen=True):

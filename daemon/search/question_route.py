@@ -51,7 +51,7 @@ def route_question(question: Question, is_name: IsName) -> RoutedQuestion:
     """Return the route of a question. Pasted traces, logs and diffs are searched by all means (`hybrid`)."""
     asked = question.asked
     code = "code" in question.pasted
-    place = PLACE.fullmatch(question.text.strip())
+    place = PLACE.fullmatch(question.text.strip()) if len(question.text) <= PROSE_MAX else None
     if place:
         evidence = (f"names a line: {place[0]}",)
         return RoutedQuestion("structural", evidence, "definition", (place[0],))

@@ -64,6 +64,10 @@ BATCH: Final = 50
 """Number of places looked up at a time if a filter by kind or by name may reject some of them."""
 
 
+DEFINED: Final = "defined here"
+"""Why the definition of a name that was asked for is found."""
+
+
 class GraphAnswer(Struct, frozen=True):
     """The answer of the graph to a question; its hits are sorted, best first.
 
@@ -147,7 +151,8 @@ def answer(
         findings = _asked(relation, meanings, graph, depth, limit, paths)
     hits = list(islice(_hits(findings.found, graph, chosen, paths), max(limit, 0)))
     near = [remark for each in meanings if each.guess and each.near for remark in each.remarks]
-    hits = [replace(hit, why=(*near, *hit.why)) for hit in hits]
+    if near:  # not a definition of what was asked for
+        hits = [replace(hit, why=(*near, *(why for why in hit.why if why != DEFINED))) for hit in hits]
     remarks.extend(findings.remarks)
     only_tested = relation == "callers" and findings.found and not findings.more
     if only_tested and all(graph.place(each.path) for each in findings.found):
@@ -212,7 +217,7 @@ def _asked(
 
 def _definitions(meaning: Meaning, _: CodeGraph) -> Iterator[list[FoundPlace]]:
     yield [
-        at_definition(each, meaning.certainty, "defined here", distance=each.symbol.depth)
+        at_definition(each, meaning.certainty, DEFINED, distance=each.symbol.depth)
         for each in meaning.definitions
     ]
     yield [FoundPlace(path, 1, 0, "resolved", "", "this file") for path in meaning.files]

@@ -463,6 +463,12 @@ def test_larger_contexts_have_more_of_what_was_found_and_lose_nothing_else(desk:
     assert "dependency:user.py" in last
 
 
+def test_a_file_that_takes_most_of_the_room_is_whole_once(desk: Desk) -> None:
+    desk.write({"a.py": "def first():\n" + "    x = 1\n" * 2_000, "b.py": "y = 2\n"})
+    built = desk.build("b.py", "a.py", prompt="x0", max_tokens=8_000)
+    assert not slices(built)["focus:a.py"]["compressed"]
+
+
 def test_what_lies_beside_the_focus_is_shown_where_there_is_something_to_do(desk: Desk) -> None:
     desk.write(many(20) | {"lib0/empty.py": "", "lib0/test_m0.py": "def test_it(): ...\n"})
 

@@ -63,7 +63,7 @@ def test_unasked_only_the_probable_is_shown_whole(shelf: Desk) -> None:
     context = built.reply["context"]
     assert context.count("task(attempt)") == 1, "no body of a guess"
     assert "`src/m01.py`" not in context, "no heading of its own"
-    comment = "# Give up after five attempts, so that nobody waits for ever."
+    comment = f"{'# Give up after five attempts, so that nobody waits for ever.'[: LINE_CHARACTERS - 1]}…"
     guesses = context.partition("## Likely Places\n\nGuesses: ")[2]
     assert f"\n```\nsrc/m01.py:1-5 — {comment}\nsrc/m02.py:1-5 — {comment}\n```\n" in guesses
 

@@ -219,3 +219,21 @@ def test_a_question_about_ci_is_answered_from_its_workflow(
     reply = Shop(shared_daemon, root).ask("which Python versions does CI check?", 2_000)
     best = max((one for one in reply["slices"] if "score" in one), key=lambda one: one["score"])
     assert best["id"].endswith(":.github/workflows/test.yml#jobs")
+
+
+def test_a_comment_that_is_found_stands_as_the_definition_it_documents(
+    shared_daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    rows = "".join(f" * The zebra named stripe {number} crosses the savanna.\n" for number in range(60))
+    files: Mapping[str, str | bytes] = {
+        "src/walk.ts": f"/**\n{rows} */\nexport function walk(step: number) {{\n  return step;\n}}\n\n/*\n{rows} */\n",
+        **{
+            f"src/other{n}.ts": f"export function step{n}(v: number) {{ return v + {n}; }}\n"
+            for n in range(9)
+        },
+    }
+    root = write_files(tmp_path / "walks", files)
+    shared_daemon.open_ready(root)
+    reply = Shop(shared_daemon, root).ask("how does the zebra cross the savanna?", 2_000)
+    assert [one["id"].partition(":")[2] for one in reply["slices"] if "score" in one] == ["src/walk.ts#walk"]
+    assert " * The zebra" not in reply["context"]

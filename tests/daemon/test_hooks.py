@@ -151,7 +151,7 @@ def test_a_prompt_brings_what_it_adds_and_nothing_else(up: DaemonProcess, shop: 
     assert "## Project" not in asked, "the map and the project's description stand at the start"
     assert "set_relevant_context" not in asked
     assert prompt("So how do sessions expire then?") == "", "the window holds it"
-    explicit = up.call("GetContext", cwd=str(shop), prompt="thanks")
+    explicit = up.call("GetContext", cwd=str(shop), prompt="thanks", max_tokens=8_000)
     assert "## Project Structure" in explicit["context"], "who asks is answered"
 
 

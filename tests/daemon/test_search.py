@@ -8,6 +8,7 @@ import signal
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -346,3 +347,26 @@ def test_a_daemon_that_answers_has_not_loaded_it_either(shared: DaemonProcess, a
     assert found(shared, asked, LOGIN)
     maps = Path(f"/proc/{shared.pid}/maps").read_text()
     assert not [name for name in HEAVY if f"/{name}/" in maps]
+
+
+def test_a_restart_changes_no_byte_of_a_context(tmp_path: Path) -> None:
+    root = str(write_files(tmp_path / "shop", PROJECT))
+    prompts = (LOGIN, "how do customers pay?", "what happens before the server is started again?", "total")
+
+    def ask(daemon: DaemonProcess, prompt: str, tokens: int) -> dict[str, Any]:
+        params = {"prompt": prompt, "max_tokens": tokens, "reserve_tokens": 0}
+        reply: dict[str, Any] = daemon.call("GetContext", cwd=root, **params)
+        return reply
+
+    answers = []
+    for _ in range(2):
+        with searching(tmp_path) as daemon:
+            daemon.open_ready(root)
+            embedded(daemon, root)
+            until(
+                partial(lambda one: not ask(one, "anything", 500)["degraded"], daemon), "the model is loaded"
+            )
+            replies = [ask(daemon, prompt, tokens) for prompt in prompts for tokens in (2_000, 8_000)]
+            assert not any(reply["degraded"] for reply in replies)
+            answers.append([(reply["context"], reply["slices"]) for reply in replies])
+    assert answers[0] == answers[1]

@@ -27,7 +27,15 @@ def body(name: str, text: str) -> str:
     return f"def {name}(order):\n    {text}\n    return order\n\n\n"
 
 
+LONG = [f"reconcile_settlement_of_all_open_orders_{end}" for end in ("daily", "weekly", "yearly")]
 PROJECT = {
+    **{
+        f"src/accounting/settlement/of_year_{year}.py": "".join(
+            body(name, "return order.everything_that_was_settled_until_the_end_of(order.year, order.month)")
+            for name in LONG
+        )
+        for year in range(3)
+    },
     "foveal.toml": "[context]\nhook_tokens = 0\n",  # or the prompt's context would say it before
     "src/payment.py": body("retry_payment", "wait = attempt_delay(order)  # before the next attempt")
     + body("attempt_delay", "delay = 2 ** order.attempts")
@@ -79,6 +87,12 @@ def test_name_outside_of_the_folder_searched_is_told(asked: Any) -> None:
     assert "src/payment.py:6-8 attempt_delay" in asked("where", "rg -n 'attempt_delay\\(' tests", "")
 
 
+def test_help_is_cut_at_its_tokens(asked: Any) -> None:
+    text = asked("cut", f"rg -n '{'|'.join(LONG)}' tests", "")
+    assert text.count(" — ") >= 3
+    assert NOTHING_TOKENS - 60 < ESTIMATE.count(text) <= NOTHING_TOKENS
+
+
 def test_many_hits_are_narrowed_to_what_fits_the_task(asked: Any) -> None:
     names = [name for name in PROJECT if "part" in name]
     lines = [f"{name}:2:    order.check()" for name in names]
@@ -95,7 +109,8 @@ def test_many_hits_are_narrowed_to_what_fits_the_task(asked: Any) -> None:
 
 def test_hits_outside_of_the_project_do_not_count(asked: Any) -> None:
     output = "\n".join(f"/usr/lib/part.py:{number}:order" for number in range(60))
-    assert asked("outside", "rg -n order /usr/lib", output) == ""
+    output += "\nsrc/payment.py:2:    wait = attempt_delay(order)"
+    assert asked("outside", "rg -n order /usr/lib src", output) == ""
 
 
 def test_long_file_read_whole_brings_its_outline_once(asked: Any) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from foveal.daemon.memory.experience import Experience, ExperienceMark, Provenance
+from foveal.daemon.memory.pool_records import Records
 from foveal.daemon.memory.recall import Chosen, choose
 from msgspec.structs import replace
 
@@ -41,14 +42,14 @@ WORDS = made(4, "The refresh token is rotated on use", "other/d.py")
 
 def test_nearer_experiences_come_first_with_reasons() -> None:
     found = chosen([FAR, FOLDER, WORDS, NEIGHBOUR, SAME])
-    assert ids(found) == ["x1", "x2", "x4", "x3"], "what is far isn't there at all"
-    assert found[0].reasons == ("touched src/a.py",)
-    assert found[1].reasons == (
+    assert ids(found) == ["x4", "x1", "x2", "x3"], "what is far isn't there at all"
+    assert found[0].reasons == ("has 100% of the prompt's words",)
+    assert found[1].reasons == ("touched src/a.py",)
+    assert found[2].reasons == (
         "touched lib/b.py, next to the focus or found",
         "shares refresh with the prompt",
     )
     assert "in a folder of the focus" in found[3].reasons[0]
-    assert found[2].reasons == ("shares refresh, rotated, token with the prompt",)
 
 
 def test_distant_experiences_are_left_out() -> None:
@@ -57,7 +58,7 @@ def test_distant_experiences_are_left_out() -> None:
 
     check(NEIGHBOUR)
     check(FOLDER)
-    check(WORDS, words={"refresh the token"})
+    check(WORDS, words={"refresh the page"})
     check(FAR, meaning={"x9": 0.55})
     check(FAR, focus=(), neighbours=(), words={"thanks"})
     failure = made(5, "Names are long", "src/c.py", outcome="failure")
@@ -134,3 +135,27 @@ def test_the_labelled_pairs() -> None:
 def test_no_failure_hides_behind_a_success(change: dict[str, str], shown: list[tuple[str, int]]) -> None:
     one = replace(ONE, files_touched=("a.py",))
     assert folds(one, replace(one, id="x_2", **change)) == shown
+
+
+def test_words_that_answer_the_prompt_come_before_a_shared_file_and_recency() -> None:
+    routine = [
+        made(number, f"decision number {number} of the cart", "src/cart.py") for number in range(2, 60)
+    ]
+    answer = made(1, "Retries are capped at five, since the bank locks accounts")
+    found = chosen([answer, *routine], focus={"src/cart.py"}, words={"retries", "capped"})
+    assert found[0].experience is answer
+    assert found[0].reasons == ("has 100% of the prompt's words",)
+    # Words that most of them share say little, and one word of several is no answer.
+    found = chosen([answer, *routine], focus={"src/cart.py"}, words={"retries", "cart", "decision", "number"})
+    assert answer not in [one.experience for one in found]
+
+
+def test_pool_finds_an_answer_behind_many_experiences_of_the_focus() -> None:
+    records = Records()
+    records.add(made(1, "Retries are capped at five, since the bank locks accounts"))
+    for number in range(2, 402):
+        records.add(made(number, f"decision number {number} of the cart", "src/cart.py"))
+    records.settle()
+    near = records.relevant({"src/cart.py"}, (), {"retrie", "capped"}, 55)
+    assert len(near) == 55
+    assert "x1" in [one.id for one in near]

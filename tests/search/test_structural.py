@@ -305,6 +305,7 @@ def test_a_near_name_never_stands_for_an_exact_one(project: Indexed, written: st
         assert found.remarks[0].startswith(f"no `{written}`; the nearest name is `{nearest}`")
         assert found.hits
         assert all(hit.why[0] == found.remarks[0] and hit.certainty == "name" for hit in found.hits)
+        assert not any("defined here" in hit.why for hit in found.hits), "so none is shown whole either"
 
 
 @pytest.mark.parametrize(
