@@ -249,7 +249,8 @@ class Contexts:
             )  # other contexts only need the names of files
         self._sources.searching.prefer(project, (*scope.focus_paths, *scope.expanded))
         sources = await self._sources.sources(job, deadline)
-        if times.built.left(LONG_S) < SPARE_SHARE * (time.perf_counter() - started):
+        # Of a very long prompt even the words take long, and two builds at once take longer.
+        if not request.is_long and times.built.left(LONG_S) < SPARE_SHARE * (time.perf_counter() - started):
             hits, need = _needed(project, request, sources)
             self._spares[key] = self._work.start(self._build_quickly(job, hits, need), "spare context")
             await self._spares[key]

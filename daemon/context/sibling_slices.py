@@ -20,6 +20,9 @@ from .selection import Form, Slice, fixed
 SIBLINGS_OF_MAX = 3
 """Number of the first sure definitions whose siblings are looked for."""
 
+READ_CHARACTERS = 2_000
+"""Characters of a prompt in which the wish for something new is looked for."""
+
 LINES_MAX = 8
 """Maximum lines of parallel definitions in a context, and of sites of a variant."""
 
@@ -69,13 +72,14 @@ def sibling_slices(
     ]
     spans: dict[str, list[tuple[int, int]]] = {}
     graph = CodeGraph(state.snapshot.tree, state.reader)
-    is_new = _NEW.search(state.request.prompt) is not None
+    is_new = _NEW.search(state.request.prompt[:READ_CHARACTERS]) is not None
     weight = NEW_WEIGHT if is_new else WEIGHT
     for _, match in (*definitions, *likely):
         # For something new, what only larger contexts show is named all the same.
         if not is_new or match.probability >= state.sure:
             spans.setdefault(match.path, []).append((match.first, match.last))
-    for place, each in enumerate((*_parallel(state, sure, graph, spans), *_sites(state, sure, graph, spans))):
+    sites = _sites(state, sure, graph, spans) if is_new else ()
+    for place, each in enumerate((*_parallel(state, sure, graph, spans), *sites)):
         where = f"{each.first}-{each.last}" if each.last > each.first else f"{each.first}"
         of = each.of.symbol.name if each.of.symbol is not None else ""
         yield Slice(
@@ -133,8 +137,6 @@ def _sites(
 
     Of several texts those that the prompt names come first; the first one with few sites is taken.
     """
-    if not _NEW.search(state.request.prompt):
-        return
     for match, text in _variants(state, sure):
         lines = [item for item in _lines_with(state, text) if not graph.place(item[0])]
         lines.sort(key=lambda item: (item[0] != match.path, item))

@@ -24,6 +24,9 @@ BEGINNING_MIN, INSIDE_MIN = 4, 6
 HAN_MIN: Final = 2
 """Characters of the shortest Chinese entry."""
 
+READ_CHARACTERS: Final = 2_000
+"""Characters at the beginning of a text that are read; of five megabytes it would take seconds."""
+
 ADDED_MAX: Final = 24
 """Maximum number of English words that are added to a question."""
 
@@ -48,6 +51,7 @@ def in_english(text: str) -> str:
 
     A question is in one of them if it has Chinese characters, or more words of `_ASKED_WORDS` than English
     stop words, so that nothing changes for a question in English."""
+    text = text[:READ_CHARACTERS]
     chinese = "".join(_HAN.findall(text))
     words = [word.lower() for word in _WORD.findall(text)]
     if not chinese and sum(word in _ASKED for word in words) <= sum(word in _ENGLISH for word in words):

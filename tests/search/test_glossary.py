@@ -76,3 +76,9 @@ def test_at_most_so_many_words() -> None:
 )
 def test_code_is_found_in_another_language(project: Indexed, text: str, path: str) -> None:
     assert first(project, text) == [path]
+
+
+def test_only_the_beginning_of_a_long_text_is_read() -> None:
+    question = "wie werden Sitzungen signiert? "
+    assert in_english(question + "x " * 1_000)
+    assert not in_english("x " * 1_000 + question)
