@@ -12,9 +12,9 @@ WORDS = {"signature": "signature changed", "removed": "removed", "renamed": "ren
 """What happened to a definition, by its kind of change."""
 
 QUIET = {
-    "signature": "signature changed, with no known caller outside the diff and no test in reach:",
-    "body": "changed, with no known caller outside the diff and no test in reach:",
-    "removed": "removed, and not used any more:",
+    "signature": "signature changed, with no known caller outside the diff and no known test:",
+    "body": "changed, with no known caller outside the diff and no known test:",
+    "removed": "removed, and no call or import of it is known any more:",
 }
 """The heading of changes that need one line each, because nothing is known to use them."""
 
@@ -67,7 +67,11 @@ def _change(change: Mapping[str, Any], seen: Callable[[str], str]) -> Iterator[s
             f"    {line}" for line in _rest(total - min(len(change["callers"]), CALLERS_SHOWN), "caller")
         )
     else:
-        yield "  not used any more" if gone else "  no caller outside the diff"
+        yield (
+            "  no call or import of its former name is known"
+            if gone
+            else "  no known caller outside the diff"
+        )
     if change["by_name"] and change["kind"] == "body":
         yield f"  {_counted(change['by_name'], 'more call')} of something of its name"
     if change["tests_total"]:
@@ -78,7 +82,7 @@ def _change(change: Mapping[str, Any], seen: Callable[[str], str]) -> Iterator[s
             for line in _rest(change["tests_total"] - min(len(change["tests"]), TESTS_SHOWN), "test")
         )
     elif not gone:
-        yield "  no test reaches it"
+        yield "  no test found that reaches it over calls"
 
 
 def _parameters(change: Mapping[str, Any]) -> str:

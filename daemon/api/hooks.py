@@ -40,6 +40,7 @@ from ..hooks.service import (
     incomplete_line,
     native_rules,
 )
+from ..privacy.policy import Policy
 from ..project.service import relative_path
 from ..rules.records import Item
 from ..sessions.records import MASKED_CHARACTERS, Session, SessionEvent, SessionState
@@ -331,7 +332,7 @@ class DaemonHookBackend:
         project = await self._open_project(origin)
         if project is None:
             return NO_HELP
-        policy = await self._engine.permissions.require(project, Agent.of(origin.policy_name, ""))
+        policy = await self._policy(project, origin)
         folder = await asyncio.to_thread(os.path.realpath, origin.cwd)
         held = self._engine.context_log.windows.of(origin.session_id, origin.agent_id).slices
 
@@ -342,10 +343,15 @@ class DaemonHookBackend:
         request = HelpRequest(use, folder, asked(task), is_known)
         return await self._engine.tool_help.help(project, policy, request, deadline_ms)
 
+    async def _policy(self, project: Project, origin: Origin) -> Policy:
+        """Return the policy of an agent by its own name and its session's."""
+        agent = Agent.of(origin.policy_name, "")
+        return await self._engine.permissions.require(project, agent, session_id=origin.session_id)
+
     async def note_edits(self, origin: Origin, paths: tuple[str, ...]) -> None:
         """Record files that were written as hot; files outside of the project are ignored."""
         project = await self._engine.projects.at(origin.cwd)
-        policy = await self._engine.permissions.require(project, Agent.of(origin.policy_name, ""))
+        policy = await self._policy(project, origin)
         for path in paths:
             with suppress(FovealError):
                 relative = relative_path(project.root, os.path.join(origin.cwd, path), "path")

@@ -295,15 +295,17 @@ def has_news(chosen: Sequence[tuple[Slice, Form]], held: Collection[str]) -> boo
     return any(candidate.id not in held and candidate.type not in BESIDE for candidate, _ in chosen)
 
 
-SKELETON_SHARE = 0.25
-"""Maximum share of the budget for the map of the project."""
+SKELETON_SHARE, SKELETON_TOKENS = 0.25, 500
+"""Maximum share of the budget for the map of the project, and its maximum tokens: of maps of 2,200 tokens in
+48 tasks of benchmarks/worth agents used next to nothing, and they were a quarter of all that they read."""
 
 
 PROMPTED_SHARE = 0.06
 """The same share in a context with a prompt, where the map only shows the folders around found files."""
 
-PROMPTED_TOKENS_MIN = 4_000
-"""Minimum tokens of a context with a prompt and a map: 240 tokens of a map name only a few folders."""
+PROMPTED_TOKENS_MIN = 3_000
+"""Minimum tokens of a context with a prompt and a map, what the default leaves without the part for the
+reply: 180 tokens of a map name only a few folders."""
 
 
 LAST_TIER = 1_000
@@ -325,7 +327,8 @@ def horizon_slices(state: BuildState, focus: set[str], dependencies: set[str]) -
     if layout.folders[""].total <= sum(path in files for path in focus):
         return  # all files are in focus
     most = PROMPTED_SHARE if prompted else SKELETON_SHARE
-    share = int(state.counter.characters(state.request.context_tokens) * most)
+    tokens = min(state.request.context_tokens * most, SKELETON_TOKENS)
+    share = int(state.counter.characters(1_000) * tokens / 1_000)
     forms = SkeletonForms(layout, focus, focus | dependencies, share)
     weight, full = state.weights.skeleton, forms.full_characters
     yield Slice("skeleton", "skeleton", "horizon", weight, (5, 1), forms(0), forms, full, competes=prompted)

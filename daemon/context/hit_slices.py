@@ -95,7 +95,7 @@ def hit_slices(
                 state.words,
                 in_frame=True,
                 remark=_remark(state, match) if at < REMARKED_MAX else "",
-                uncertain=match.probability < state.least_whole,
+                uncertain=match.probability < state.least_whole and not match.is_pasted,
             )
             identifier += f"#{match.symbol.name}" if match.symbol is not None else f":{match.first}"
         lines = None if is_unsaved else (match.first, match.last)
@@ -388,7 +388,7 @@ def divide(
     rest: list[ReasonedDefinition] = list(found) if named_only else []
     for pair in () if named_only else found:
         probability = pair[1].probability
-        fits = probability >= state.least_whole
+        fits = probability >= state.least_whole or pair[1].is_pasted
         # A line alone is better off among the likely places, which show it too.
         long = pair[1].last > pair[1].first
         if not fits and long and state.request.news and probability >= UNSURE_MIN:

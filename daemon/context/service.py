@@ -253,7 +253,7 @@ class Contexts:
         if not request.is_long and times.built.left(LONG_S) < SPARE_SHARE * (time.perf_counter() - started):
             hits, need = _needed(project, request, sources)
             self._spares[key] = self._work.start(self._build_quickly(job, hits, need), "spare context")
-            await self._spares[key]
+            await asyncio.wait((self._spares[key],))
         for _ in range(ATTEMPTS):
             if not self._items.holds(project, asyncio.get_running_loop().time()):
                 await self._sources.within(deadline, self._items.refresh(project), "refresh items")
@@ -303,9 +303,10 @@ class Contexts:
         spare, whole = self._spares.get(key), self._building.running(key)
         if spare is None or whole is None:
             return await self._build_quickly(job, None, None)
-        await asyncio.wait((spare,))
         await asyncio.wait((whole,), timeout=times.given.left(LONG_S))
-        return whole.result() if whole.done() else spare.result()
+        if whole.done() and not whole.cancelled() and whole.exception() is None:
+            return whole.result()
+        return await asyncio.shield(spare)
 
     async def _build_quickly(self, job: ContextJob, hits: Sequence[Hit] | None, need: Need | None) -> Built:
         """Build a context without search and index, in a thread outside of the builders' pool.

@@ -93,7 +93,7 @@ def sibling_slices(
             source=f"a sibling of {each.of.path}#{of}",
             lines=(each.first, each.first),  # its body may be another slice
             competes=True,
-            frame=(f"### {each.heading}\n\n```\n", "```\n\n"),
+            frame=(f"### {gate.of_code(each.heading)}\n\n```\n", "```\n\n"),
             beside=f"document:{each.of.path}#{of}",
         )
 

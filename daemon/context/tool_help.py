@@ -217,7 +217,8 @@ def place_key(path: str, found: FoundDefinition) -> str:
 
 NOTHING_HEAD: Final = "Nothing matches. Nearest names and places for the task, as guesses:"
 CHOICE_HEAD: Final = "Of {hits} hits, the definitions that fit the task best:"
-OUTLINE_HEAD: Final = "{path} has {lines:,} lines. First what fits the task best, then its outline:"
+OUTLINE_HEAD: Final = "{path} has {lines:,} lines.{first} Its outline:"
+FITTING_HEAD: Final = " First what fits the task best."
 
 
 def _nothing(snapshot: ProjectSnapshot, request: HelpRequest, found: list[FoundDefinition]) -> ToolHelp:
@@ -288,8 +289,8 @@ def _outline(
         if path in rule_files(snapshot.tree.root, snapshot.rules.sources, ()):
             return NO_HELP
         text = lines.files.read(path).text
-        head = OUTLINE_HEAD.format(path=printable(path), lines=len(split_lines(text)))
-        lines.open(f"{head}\n```\n```{_MORE.format(left=1_000)}")
+        head = partial(OUTLINE_HEAD.format, path=printable(path), lines=len(split_lines(text)))
+        lines.open(f"{head(first=FITTING_HEAD)}\n```\n```{_MORE.format(left=1_000)}")
         symbols = _by_weight(lines.files.symbols(path))
         if not symbols:
             return NO_HELP
@@ -307,7 +308,7 @@ def _outline(
         lines.text = fitting + "".join(line for _, line in sorted(shown))
         lines.text += _MORE.format(left=left) if left else ""
         lines.keys = list(keys)
-        return lines.help(head, f"outline:{path}")
+        return lines.help(head(first=FITTING_HEAD if fitting else ""), f"outline:{path}")
 
 
 _MORE = "and {left} smaller ones\n"

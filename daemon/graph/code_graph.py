@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final, Generic, Literal, NamedTuple, TypeVar
@@ -14,7 +13,7 @@ from ..index.records import Definition, Link
 from ..index.service import Reader
 from ..languages.shared.language import family_of
 from ..languages.shared.qualified_names import base_name, without_number
-from ..project.service import Tree, role_of
+from ..project.service import Tree, is_built, role_of
 
 T = TypeVar("T")
 
@@ -270,12 +269,17 @@ class CodeGraph:
         record = self.tree.files.get(path)
         return role_of(path, record.language if record else "") == "test"
 
+    def is_aside(self, path: str) -> bool:
+        """Whether a file holds tests or examples, whose calls aren't uses. `build/` may hold sources."""
+        record = self.tree.files.get(path)
+        return role_of(path, record.language if record else "") in {"test", "example"}
+
     def place(self, path: str) -> int:
         """Return a file's rank in answers: sources first, then tests, then examples, built copies and the
         like."""
         record = self.tree.files.get(path)
         role = role_of(path, record.language if record else "")
-        if _BUILT.search(path):
+        if is_built(path):
             return 2
         return 0 if role in _SOURCES else 1 if role == "test" else 2
 
@@ -365,6 +369,5 @@ def leads(names: Sequence[str]) -> str:
 
 
 _CONSTRUCTING = frozenset({*CALLS, "inherit"})
-_BUILT = re.compile(r"(?:^|/)(?:dist|build|out|public|_site)/|\.min\.\w+$")
 """Paths of what builds write, often copies of the sources."""
 _SOURCES = frozenset({"source", "barrel", "stub", "shim"})

@@ -257,7 +257,7 @@ def is_uncalled(path: str, symbol: Symbol, graph: CodeGraph) -> bool:
     ]
     inside = {*(each.id for each in own), *graph.links.inside([each.id for each in own])}
     if len(links) >= CALLERS_READ or any(
-        not graph.place(link.path) and link.scope not in inside for link in links
+        not graph.is_aside(link.path) and link.scope not in inside for link in links
     ):
         return False
     is_method = "." in symbol.name

@@ -179,10 +179,11 @@ class Responder:
         if not limit.characters:
             return HookAnswer(message=message)
         asks = bool(prompt) and await self._part(self._backend.asks_something(prompt), clock)
-        window.task = prompt if asks else window.task
         found = await self._filled(origin, prompt if asks else "", sections, limit, clock)
         window.started = True  # only now: if the host stops waiting, this is cancelled earlier
-        window.pending_prompt = prompt if found.late else ""
+        if _is_kept(origin):
+            window.task = prompt if asks else ""
+            window.pending_prompt = prompt if asks is not False and found.late else ""
         return HookAnswer(found.text, message)
 
     async def _resume(self, event: Event, limit: OutputLimit, clock: Clock) -> HookAnswer:
@@ -209,11 +210,11 @@ class Responder:
         if window.is_answered(event.prompt, origin.agent_id):
             return HookAnswer(message=message)
         asks = await self._part(self._backend.asks_something(event.prompt), clock)
-        if asks is not False and not origin.agent_id:
+        is_main = not origin.agent_id  # some hosts send the prompts of subagents too
+        if asks is not False and _is_kept(origin):
             window.task = event.prompt
         # A prompt that asks nothing brings what was late for the one before. If the time ran out here (None),
         # the prompt itself is late.
-        is_main = not origin.agent_id  # some hosts send the prompts of subagents too
         pending = window.pending_prompt if is_main else ""
         prompt = pending if asks is False else event.prompt
         if not limit.characters:
@@ -232,7 +233,7 @@ class Responder:
             found = await self._filled(origin, prompt, sections, limit, clock)
             window.started = True
         if is_main:  # what is late a second time is dropped: each further try would delay the agent
-            window.pending_prompt = prompt if found.late and prompt != pending else ""
+            window.pending_prompt = prompt if found.late and prompt != pending and origin.session_id else ""
         text = found.text
         return HookAnswer(text if text and window.is_new(text, origin.agent_id) else "", message)
 
@@ -243,7 +244,7 @@ class Responder:
             task = await self._part(self._backend.task_in(origin, event.transcript_path), clock) or ""
         window.note_task(origin.agent_id, task)
         # Also built in the background, so that it continues if this answer runs out of time.
-        await self._part(self._backend.prepare(_request(origin, task, limit, clock)), clock)
+        await self._part(self._backend.prepare(_request(origin, task, limit, clock, news=bool(task))), clock)
         if not limit.characters:
             return NOTHING
         text = (await self._filled(origin, task, [], limit, clock)).text
@@ -262,7 +263,8 @@ class Responder:
         try:
             text = (await self._news(event.origin, prompt, limit, clock)).text
         except asyncio.CancelledError:
-            window.pending_prompt = prompt  # the host stopped waiting; it is still pending
+            # The host stopped waiting. It is still pending, but not for ever: each try delays a tool.
+            window.pending_prompt, window.given_up = ("" if window.given_up == prompt else prompt), prompt
             raise
         return HookAnswer(text) if text and window.is_new(text) else NOTHING
 
@@ -279,7 +281,8 @@ class Responder:
                     window.is_new(key, origin.agent_id)
                 return found
 
-        found = await self._part(find(), clock) or NO_HELP
+        own = Clock(asyncio.get_running_loop().time, clock.left_s)  # late help makes no prompt late
+        found = await self._part(find(), own) or NO_HELP
         return HookAnswer(wrapped(found.text, limit))
 
     async def _news(self, origin: Origin, prompt: str, limit: OutputLimit, clock: Clock) -> HookContext:
@@ -311,15 +314,24 @@ class Responder:
     async def _filled(
         self, origin: Origin, prompt: str, sections: list[str], limit: OutputLimit, clock: Clock
     ) -> HookContext:
-        """Return sections, followed by a context that fits the rest of the limit."""
+        """Return sections, a context that fits the rest of the limit, and what a prompt adds to it.
+
+        For a prompt that begins a conversation the same holds as for later ones: what it brings is decided
+        and limited as news. That is asked for first, so that the timeline has it for the prompt.
+        """
         head = "\n\n".join(sections)
         left = text_limit(limit) - len(head) - 2
-        found = HookContext()
+        tokens = None if limit.tokens is None else max(1, limit.tokens - len(head) // 3)
+        news, found = HookContext(), HookContext()
+        if prompt and origin.session_id and left >= LEAST_CHARACTERS:
+            request = _request(origin, prompt, OutputLimit(left, tokens), clock, news=True)
+            news, prompt = await self._context(request, clock), ""
+            left -= len(news.text) + 2
+            tokens = None if tokens is None else max(1, tokens - len(news.text) // 3)
         if left >= LEAST_CHARACTERS:
-            tokens = None if limit.tokens is None else max(1, limit.tokens - len(head) // 3)
-            request = _request(origin, prompt, OutputLimit(left, tokens), clock)
-            found = await self._context(request, clock)
-        return replace(found, text=wrapped("\n\n".join(filter(None, (head, found.text))), limit))
+            found = await self._context(_request(origin, prompt, OutputLimit(left, tokens), clock), clock)
+        text = "\n\n".join(filter(None, (head, found.text, news.text)))
+        return HookContext(wrapped(text, limit), news.late or found.late)
 
     async def _known_window(self, origin: Origin, clock: Clock) -> Window:
         """Return a conversation's window; a session from before this daemon's start has had its first
@@ -363,6 +375,12 @@ def _request(
     return HookContextRequest(origin, prompt, limit, max(1, int(clock.left_s * CONTEXT_SHARE * 1000)), news)
 
 
+def _is_kept(origin: Origin) -> bool:
+    """Whether prompts are kept for later events: the main agent's in a session. Without a session's id
+    several agents of a folder share a window."""
+    return not origin.agent_id and bool(origin.session_id)
+
+
 def _key(origin: Origin) -> str:
     """Return the key of a conversation: its id, or its host and folder."""
     return origin.session_id or f"{origin.host}\0{origin.cwd}"
@@ -376,6 +394,8 @@ class Window(Struct):
     pending_prompt: str = ""
     """A prompt whose context the host couldn't take or that was late; the next event that takes text brings
     it."""
+    given_up: str = ""
+    """The last prompt for whose context the host stopped waiting at a tool."""
     sets: Mapping[str, tuple[str, ...]] | None = None
     """The session's context sets when its user last got a line about them."""
     task: str = ""

@@ -21,6 +21,6 @@ from .roots import (
     write_record,
 )
 from .scan import Scanner
-from .text_kind import classify_content, kind_of_text, role_of
+from .text_kind import classify_content, is_built, kind_of_text, role_of
 from .tree import Layout, Tree, best_suffix, by_stem, files_named, has_module, split_node_id
 from .watcher import Watcher

@@ -167,6 +167,14 @@ def _is_wide_text(probe: bytes) -> bool:
 Role = Literal["source", "test", "example", "document", "data", "shim", "barrel", "stub"]
 
 
+_BUILT = re.compile(r"(?:^|/)(?:dist|build|out|public|_site)/|\.min\.\w+$")
+
+
+def is_built(path: str) -> bool:
+    """Whether a path is that of a built copy of sources."""
+    return _BUILT.search(path) is not None
+
+
 @lru_cache(maxsize=65_536)
 def role_of(path: str, language: str) -> Role:
     """Return the role of a file. `language` is that of its record, empty if unknown."""

@@ -12,8 +12,9 @@ from msgspec.structs import replace
 
 from ..index.records import ChunkPlace
 from ..index.service import document_terms, query_terms
+from ..languages.shared.qualified_names import base_name
 from ..languages.shared.records import Symbol
-from ..project.service import role_of
+from ..project.service import is_built, role_of
 from .candidates import SURELY_NAMED, Candidates, RankedFile
 from .query import FoundDefinition, Hit
 from .question import Question
@@ -101,6 +102,10 @@ WEIGHTS: Final[Mapping[str, float]] = {
 definitions that commits edit in the `tune` half of its repositories."""
 
 
+BUILT_SHARE: Final = 0.1
+"""Factor for the probability of a definition in a built copy (`dist/`, `*.min.js`) whose source was found."""
+
+
 def find_definitions(
     question: Question,
     ranked: Sequence[RankedFile],
@@ -132,6 +137,21 @@ def with_edited(found: Iterable[FoundDefinition], edited: Collection[str]) -> li
         probability = odds / (1 + odds) if one.path in edited else one.probability
         raised.append(replace(one, probability=round(probability, 4)))
     return raised
+
+
+def with_sources_first(found: Iterable[FoundDefinition]) -> list[FoundDefinition]:
+    """Return found definitions, those in built copies with a lower probability if another file has one of the
+    same name that isn't built: who changes something changes the source."""
+    found = list(found)
+    sources = {
+        base_name(one.symbol.name) for one in found if one.symbol is not None and not is_built(one.path)
+    }
+    return [
+        replace(one, probability=round(one.probability * BUILT_SHARE, 4))
+        if one.symbol is not None and base_name(one.symbol.name) in sources and is_built(one.path)
+        else one
+        for one in found
+    ]
 
 
 def answered(question: Question, hits: Iterable[Hit], *, near: bool = False) -> list[Hit]:

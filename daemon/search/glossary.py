@@ -52,7 +52,7 @@ def in_english(text: str) -> str:
     A question is in one of them if it has Chinese characters, or more words of `_ASKED_WORDS` than English
     stop words, so that nothing changes for a question in English."""
     text = text[:READ_CHARACTERS]
-    chinese = "".join(_HAN.findall(text))
+    chinese = _HAN.findall(text)
     words = [word.lower() for word in _WORD.findall(text)]
     if not chinese and sum(word in _ASKED for word in words) <= sum(word in _ENGLISH for word in words):
         return ""
@@ -60,18 +60,18 @@ def in_english(text: str) -> str:
     said = f" {_plain(' '.join(words))}"
     found = [english for phrase, english in _phrases() if phrase in said]
     found += [english for word in telling for english in _known(word, BEGINNING_MIN, INSIDE_MIN)]
-    found += _known(chinese, HAN_MIN, HAN_MIN)
+    found += [english for run in chinese for english in _known(run, HAN_MIN, HAN_MIN)]
     return " ".join(list(dict.fromkeys(" ".join(found).split()))[:ADDED_MAX])
 
 
 def _known(word: str, beginning: int, inside: int) -> list[str]:
     """Return the English words for the entries that are a word, or in it with at least so many letters."""
-    entries = _entries()
+    entries, longest = _entries(), _longest()
     whole = [entries[word]] if word in entries else []
     return whole or [
         entries[word[start:end]]
         for start in range(len(word))
-        for end in range(start + (inside if start else beginning), len(word) + 1)
+        for end in range(start + (inside if start else beginning), min(len(word), start + longest) + 1)
         if word[start:end] in entries
     ]
 
@@ -90,6 +90,12 @@ def _entries() -> dict[str, str]:
         for entry in re.split(r"[,;] |(?<=[\u4e00-\u9fff]) ", _plain(entries)):
             found[entry] = f"{found[entry]} {english}" if entry in found else english
     return found
+
+
+@lru_cache(maxsize=1)
+def _longest() -> int:
+    """Return the number of letters of the longest entry."""
+    return max(map(len, _entries()))
 
 
 @lru_cache(maxsize=1)

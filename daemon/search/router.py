@@ -34,7 +34,7 @@ from .candidates import (
     rarities,
     search_terms,
 )
-from .definitions import FILES_MAX, FUNCTIONS, find_definitions, with_edited
+from .definitions import FILES_MAX, FUNCTIONS, find_definitions, with_edited, with_sources_first
 from .exact_text import TextPlace, defines_alone, find_text, has_name, unknown_names, weight_of
 from .filters import Filter
 from .glossary import in_english
@@ -197,7 +197,7 @@ def conclude(
         )
         wanted = "test" in gathered.question.wanted
         definitions_found = rank_tests(definitions_found, languages, reader, symbols_of, wanted=wanted)
-        definitions_found = with_edited(definitions_found, gathered.recent)
+        definitions_found = with_edited(with_sources_first(definitions_found), gathered.recent)
         definitions_found = with_named_lines(definitions_found, gathered.named_lines)
         for definition in with_suspected(definitions_found, suspected_files(gathered)):
             by_path.setdefault(definition.path, []).append(

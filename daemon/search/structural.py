@@ -155,7 +155,7 @@ def answer(
         hits = [replace(hit, why=(*near, *(why for why in hit.why if why != DEFINED))) for hit in hits]
     remarks.extend(findings.remarks)
     only_tested = relation == "callers" and findings.found and not findings.more
-    if only_tested and all(graph.place(each.path) for each in findings.found):
+    if only_tested and all(graph.is_aside(each.path) for each in findings.found):
         remarks.append(f"{' and '.join(each.written for each in meanings)} {UNCALLED}")
     if len(hits) < len(findings.found) or findings.more:
         least = "more than " if findings.more else ""

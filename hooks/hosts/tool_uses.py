@@ -80,7 +80,9 @@ def _output(fields: Fields, result: Fields) -> str:
     named = result.text("stdout", "llmContent", "textResultForLlm", "output", "content")
     text = named or ("" if result.has("stdout") else fields.text("tool_response", "tool_output"))
     framed = _FRAMED.match(text)
-    return framed[1].removeprefix("(empty)") if framed else _STATUS.sub("", text)
+    if framed:
+        return framed[1].removeprefix("(empty)")
+    return text[:-STATUS_CHARACTERS] + _STATUS.sub("", text[-STATUS_CHARACTERS:])
 
 
 def _search(
@@ -126,8 +128,9 @@ _FRAMED = re.compile(
     re.DOTALL,
 )
 """The output of a command as Gemini CLI and Qwen Code give it to the model."""
-_STATUS = re.compile(r"\n?<shellId: [^>\n]*>\s*\Z")
-"""What Copilot adds to the output of a command."""
+_STATUS, STATUS_CHARACTERS = re.compile(r"\n?<shellId: [^<>\n]*>\s*\Z"), 200
+"""What Copilot adds to the output of a command, and the maximum of its characters: in a long output the
+pattern would be tried at each place."""
 _NOTHING = re.compile(r"\W{0,9}(?:no (?:matches|files|results|match)\b|found 0\b|0 matches\b)", re.IGNORECASE)
 
 

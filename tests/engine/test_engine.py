@@ -272,7 +272,7 @@ async def test_concurrent_requests_share_a_build(
         again = await ask(engine, project, scope)
         assert (again["cached"], again["context"]) == (True, replies[0]["context"])
         assert len(builds) == 1
-        await ask(engine, project, scope, request=ContextRequest(max_tokens=4_000))
+        await ask(engine, project, scope, request=ContextRequest(max_tokens=5_000))
         assert len(builds) == 2
 
 

@@ -78,20 +78,20 @@ def test_names_that_are_gone() -> None:
         "shop/auth.py:3-8 log_in -> login: renamed",
         "  was  def log_in()",
         "  now  def login()",
-        "  not used any more",
+        "  no call or import of its former name is known",
     ]
 
 
 def test_what_breaks_nothing_takes_a_line() -> None:
     assert lines(change("body", [], []), change("removed", [], [], start_line=0), change("body", [], [])) == [
-        "changed, with no known caller outside the diff and no test in reach:",
+        "changed, with no known caller outside the diff and no known test:",
         "  shop/auth.py:3 login",
         "  shop/auth.py:3 login",
-        "removed, and not used any more:",
+        "removed, and no call or import of it is known any more:",
         "  shop/auth.py login",
     ]
     assert lines(change("body", [], [TEST]))[1:] == [
-        "  no caller outside the diff",
+        "  no known caller outside the diff",
         "  tests (1):",
         "    tests/test_cart.py:9  test_cart (over 2 calls)",
     ]

@@ -275,6 +275,30 @@ async def test_what_was_late_comes_with_the_next_event_and_once(
     assert await ask(responder, next_event) == NOTHING
 
 
+async def test_nothing_is_kept_where_several_agents_share_a_window(
+    ground: Recorder, responder: Responder
+) -> None:
+    nameless = replace(MAIN, session_id="")
+    await ask(responder, Event("start", nameless))
+    ground.late = "one"
+    assert await ask(responder, Event("prompt", nameless, "one")) == NOTHING
+    ground.late = ""
+    assert await ask(responder, Event("edit", nameless)) == NOTHING, "another agent's tool, perhaps"
+
+
+async def test_a_late_prompt_survives_one_tool_that_gave_up(ground: Recorder, responder: Responder) -> None:
+    await ask(responder, Event("start", MAIN))
+    ground.late = "one"
+    await ask(responder, Event("prompt", MAIN, "one"))
+    ground.hang = True
+    for _ in range(2):
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await ask(responder, Event("edit", MAIN))
+    ground.hang, ground.late = False, ""
+    assert await ask(responder, Event("edit", MAIN)) == NOTHING
+
+
 async def test_what_is_late_twice_is_dropped(ground: Recorder, responder: Responder) -> None:
     await ask(responder, Event("start", MAIN))
     ground.late = "one"
@@ -301,7 +325,8 @@ async def test_subagent_gets_context_for_its_task(ground: Recorder, responder: R
     await ask(responder, Event("announce", MAIN, "look at it", agent_type="explorer"))
     answer = await ask(responder, Event("subagent", CHILD))
     assert answer.context.endswith("look at it\n</foveal-context>")
-    assert ground.calls == ["prepare", "context"]
+    assert ground.calls == ["prepare", "context", "context"], "what the task adds, and the start"
+    assert [asked.prompt for asked in ground.asks] == ["look at it", "look at it", ""]
     assert all(asked.origin == CHILD for asked in ground.asks)
     assert await ask(responder, Event("subagent", CHILD, "look at it")) == NOTHING, "it goes on, and has that"
     other = replace(CHILD, agent_id="a2")
@@ -332,7 +357,7 @@ async def test_failing_part_is_left_out(
     ground.failure = failure
     with caplog.at_level(logging.WARNING):
         assert await ask(responder, Event("prompt", MAIN, "one")) == NOTHING
-    assert len(caplog.records) == 2
+    assert len(caplog.records) == 3, "its session, the context of the prompt, and that of the start"
     ground.failure = None
     assert (await ask(responder, Event("prompt", MAIN, "two"))).context
 
