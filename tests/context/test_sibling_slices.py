@@ -102,3 +102,20 @@ def test_a_secret_in_a_site_is_masked_and_a_rule_file_is_none(shelf: Desk) -> No
     (row,) = lines_below(shelf, "src/solve.py", "resolve", prompt=prompt)
     assert row.startswith("src/check.py:1 — KEY = 'vault://'")
     assert "hunter2" not in row
+
+
+def test_a_secret_that_tells_a_variant_is_masked_in_the_heading(shelf: Desk) -> None:
+    secret = "hunter2-" + "q7Zk" * 8
+    shelf.write(
+        {
+            "src/solve.py": f"def resolve(key):\n    if key == '{secret}':\n        return 1\n",
+            "src/check.py": f"KEY = '{secret}'\n",
+        }
+    )
+    with shelf.readers.borrow() as reader:
+        (symbol,) = reader.symbols("src/solve.py")
+    match = FoundDefinition("src/solve.py", symbol, symbol.start_line, symbol.end_line, 0.9)
+    hit = replace(found(match.path, 0.9), definitions=(match,))
+    context = shelf.build(hits=[hit], prompt=f"add a key, now password = {secret}").reply["context"]
+    assert "### Where" in context
+    assert "hunter2" not in context

@@ -83,6 +83,24 @@ def test_nothing_found_brings_near_names(asked: Any) -> None:
     assert "attempt_delay" in asked("near2", "rg -n atempt_delay", "")
 
 
+def test_what_the_agent_of_a_session_may_not_see_is_not_named(
+    shared_daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    files = {
+        "foveal.toml": "[context]\nhook_tokens = 1\n[agents.intern]\ndeny_paths = ['secret/**']\n",
+        "secret/vault.py": body("open_vault", "order.open()"),
+        "src/shop.py": body("close_shop", "order.close()"),
+    }
+    root = write_files(tmp_path / "shop", files)
+    shared_daemon.open_ready(root)
+    for agent, names_it in (("intern", False), ("", True)):
+        name = {"agent_name": agent} if agent else {}
+        session = shared_daemon.call("CreateSession", cwd=str(root), **name)["session_id"]
+        missed = {**MISSPELT, "tool_input": {"command": "rg -n open_valut"}}
+        text = context(shared_daemon, root, "claude-code", "PostToolUse", session_id=session, **missed)
+        assert ("open_vault" in text) is names_it, "hooks name no agent"
+
+
 def test_name_outside_of_the_folder_searched_is_told(asked: Any) -> None:
     assert "src/payment.py:6-8 attempt_delay" in asked("where", "rg -n 'attempt_delay\\(' tests", "")
 
