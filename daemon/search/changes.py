@@ -206,8 +206,8 @@ def _described(
         "end_line": symbol.end_line if change.after else 0,
     }
     if change.before is not None and change.kind in {"signature", "renamed"}:
-        described |= {"before": lines.shown(change.before.signature), "after": lines.shown(symbol.signature)}
-        described["parameters"] = parameter_changes(change.before.signature, symbol.signature)
+        before, after = lines.shown(change.before.signature), lines.shown(symbol.signature)
+        described |= {"before": before, "after": after, "parameters": parameter_changes(before, after)}
     if change.before is not None and change.kind == "renamed":
         described["former"] = change.before.name
     found = Findings()
@@ -324,7 +324,8 @@ def parameter_changes(before: str, after: str) -> list[str]:
 
 def _parameters(signature: str) -> dict[str, None]:
     """Return the names of a signature's parameters, in order."""
-    inner = _first_list(signature)
+    quoted = _QUOTED_IN_RUST if _RUST.match(signature) else _QUOTED
+    inner = _first_list(quoted.sub('""', signature))
     names: dict[str, None] = {}
     for part in _parts(inner):
         bare = part.partition("=")[0].partition(":")[0].strip()
@@ -341,9 +342,18 @@ def _parameters(signature: str) -> dict[str, None]:
 
 
 def _first_list(signature: str) -> str:
-    """Return what is in the parentheses of a definition's head: behind the name, not a Go receiver."""
+    """Return what is in the parentheses of a definition's head: behind the name and its generics, not a Go
+    receiver."""
     receiver = re.match(r"func\s*\([^)]*\)\s*", signature)
-    start = signature.find("(", receiver.end() if receiver else 0)
+    start, generics = -1, 0
+    for at in range(receiver.end() if receiver else 0, len(signature)):
+        char = signature[at]
+        if char == "(" and not generics:
+            start = at
+            break
+        generics += (char == "<") - (char == ">" and signature[at - 1] not in "=-" and generics > 0)
+    if start < 0:
+        start = signature.find("(")  # an operator's name may hold a single <
     if start < 0:
         return ""
     depth = 0
@@ -375,3 +385,10 @@ def _by_count(counts: Counter[str]) -> list[tuple[str, int]]:
 _KINDS: Final[tuple[ChangeKind, ...]] = ("signature", "removed", "renamed", "body")
 _NAME = re.compile(r"[^\W\d][\w$]*")
 _GO = re.compile(r"^\s*func\b")
+_RUST = re.compile(r'(?:pub(?:\([^)]*\))?\s+)?[\w" ]*?\b(?:fn|impl|struct|enum|trait)\b')
+_QUOTED_TWICE = r'"(?:[^"\\]|\\.)*(?:"|$)'
+_QUOTED = re.compile(
+    rf"{_QUOTED_TWICE}|(?<!\d)'(?:[^'\\]|\\.)*(?:'|$)|(?:(?<==)|(?<== ))`[^`]*(?:`|$)", re.DOTALL
+)
+_QUOTED_IN_RUST = re.compile(_QUOTED_TWICE, re.DOTALL)
+"""Strings, to the end if one is cut off. In Rust a single quote begins a lifetime."""

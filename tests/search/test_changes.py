@@ -88,6 +88,10 @@ def test_moved_and_indented_code_is_unchanged() -> None:
         ("function f(cb: (a: number, b: string) => void, n = 1)", "function f(cb: (a: number) => void, m = 1)", ["n→m"]),
         ("public void f(Map<String, Integer> map, int x)", "public void f(Map<String, Integer> map)", ["-x"]),
         ("class A(B)", "class A(C)", ["B→C"]),
+        ('def f(a, b="x, y")', 'def f(a, b="x, z)", c=\'u, "v\')', ["+c"]),
+        ("fn f<F: Fn(i32)>(a: F)", "fn f<F: Fn(i64) -> Vec<u8>>(a: F, b: u8)", ["+b"]),
+        ("pub fn f<'a>(a: &'a str, b: &'a str)", "pub fn f<'a>(a: &'a str)", ["-b"]),
+        ("bool operator<(const A& a)", "bool operator<(const A& a, int b)", ["+b"]),
     ],
 )  # fmt: skip
 def test_changed_parameters(before: str, after: str, expected: list[str]) -> None:
