@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Sequence
+
 import pytest
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.project.diff import ChangedFile
@@ -74,6 +77,23 @@ def test_moved_and_indented_code_is_unchanged() -> None:
     assert changes(inner, inner.replace("            return", "        return")) == ["body outer.inner"]
     assert changes("", BEFORE) == ["added"] * 5
     assert changes(BEFORE, "") == ["removed LIMIT", "removed Store", "removed helper"]
+
+
+def test_work_on_renames_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[tuple[int, int]] = []
+
+    class Matcher(difflib.SequenceMatcher[str]):
+        def set_seqs(self, a: Sequence[str], b: Sequence[str]) -> None:
+            compared.append((len(a), len(b)))
+            super().set_seqs(a, b)
+
+    monkeypatch.setattr(difflib, "SequenceMatcher", Matcher)
+    body = "".join(f"    x{number} = {number}\n" for number in range(999))
+    long = f"def old():\n{body}"
+    assert changes(long, long.replace("old", "new")) == ["renamed old -> new"]
+    assert compared == [(200, 200)]
+    assert changes(long, f"{long.replace('old', 'new')}{body.replace('x', 'y')}") == ["removed old", "added"]
+    assert len(compared) == 1, "of so different lengths they aren't compared"
 
 
 @pytest.mark.parametrize(
