@@ -24,8 +24,8 @@ from .tree import Tree
 FILES_MAX: Final = 300
 """Maximum number of changed files whose texts are read; a diff of more is a merge or a reformatting."""
 
-BLOBS_AT_ONCE: Final = 20
-"""Number of blobs read with one process of git, whose output is bounded."""
+BYTES_AT_ONCE: Final = 16 * 1024 * 1024
+"""Maximum bytes of blobs read with one process of git, whose output is bounded, and of a file."""
 
 SPAN_CHARACTERS: Final = 400
 
@@ -55,9 +55,10 @@ def read_diff(span: str, tree: Tree, policy: Policy, max_bytes: int, system: Sys
     """Return what a span changes: "" is the work tree against HEAD, `A` against the commit A, `A..B` is B
     against A, and `A...B` is B against the commit where both parted.
 
-    Only files of the tree count, and those that no longer exist; of files of more than `max_bytes` the
-    beginning is read. Blocks: it hashes the project's sources, some 25,000 a second. Raises `NotFound` if git
-    can't tell, and `InvalidRequest` for a span that it doesn't know.
+    Only files of the tree count, and those that no longer exist, but not symlinks and files of submodules.
+    Files of more than `max_bytes` on either side aren't read, nor those whose path isn't UTF-8. Blocks: it
+    hashes the project's sources, some 25,000 a second. Raises `NotFound` if git can't tell, and
+    `InvalidRequest` for a span that it doesn't know.
     """
     try:
         return _read(span, tree, policy, max_bytes, system)
@@ -67,13 +68,19 @@ def read_diff(span: str, tree: Tree, policy: Policy, max_bytes: int, system: Sys
 
 def _read(span: str, tree: Tree, policy: Policy, max_bytes: int, system: System) -> Diff:
     root, paths = tree.root, tree.files
+    max_bytes = min(max_bytes, BYTES_AT_ONCE)
     # Unmasked, so that a secret doesn't hide what changed; only heads of definitions are shown of it.
     contents = ContentReader(root, system, max_bytes, {}, replace(policy, mask_values=False))
     if why := problem(root):
         raise GitError(why)
     start, end = _ends(span, root)
-    before = _blobs(root, start) if start else {}
-    after = _blobs(root, end) if end else _on_disk(root, paths, before, system)
+    before, links = _blobs(root, start) if start else ({}, set())
+    if end:
+        after, others = _blobs(root, end)
+        links |= others
+    else:
+        after = _on_disk(root, paths, before, system)
+    elsewhere = _Elsewhere(root, links, on_disk=not end)
     changed = sorted(
         path
         for path in before.keys() | after.keys()
@@ -81,9 +88,22 @@ def _read(span: str, tree: Tree, policy: Policy, max_bytes: int, system: System)
         and language_of(path)
         and not policy.hides(path)
         and (path in paths or not os.path.lexists(os.path.join(root, path)))
+        and not elsewhere.holds(path, is_new=path not in before)
     )
-    chosen = changed[:FILES_MAX]
-    texts = _texts(root, [blobs[path] for blobs in (before, after) for path in chosen if blobs.get(path)])
+    named = [path for path in changed if path.isascii() or _is_utf8(path)]
+    # What is new breaks nothing, so it is the first to be left out.
+    chosen = sorted(sorted(named, key=lambda path: path not in before)[:FILES_MAX])
+    blobs = {
+        path: [side[path] for side in (before, after) if side.get(path, "new") != "new"] for path in chosen
+    }
+    sizes = _sizes(root, [blob for each in blobs.values() for blob in each])
+    chosen = [
+        path
+        for path in chosen
+        if all(sizes.get(blob, 0) <= max_bytes for blob in blobs[path])
+        and (end or path not in after or not contents.read(path).cut)
+    ]
+    texts = _texts(root, {blob: sizes[blob] for path in chosen for blob in blobs[path] if blob in sizes})
     files = tuple(
         ChangedFile(
             path,
@@ -137,9 +157,9 @@ def _commit(root: str, name: str) -> str:
     )
 
 
-def _blobs(root: str, commit: str) -> dict[str, str]:
-    """Return the ids of a commit's files by path, without symlinks and submodules."""
-    found = {}
+def _blobs(root: str, commit: str) -> tuple[dict[str, str], set[str]]:
+    """Return the ids of a commit's files by path, and the paths of its symlinks and submodules."""
+    found, links = {}, set()
     for entry in entries_of(root, ["ls-tree", "-r", "-z", commit]):
         about, tab, path = entry.partition(b"\t")
         mode, _, rest = about.partition(b" ")
@@ -147,7 +167,40 @@ def _blobs(root: str, commit: str) -> dict[str, str]:
             raise unreadable()
         if mode.startswith(b"100"):
             found[os.fsdecode(path)] = rest.rpartition(b" ")[2].decode("ascii", "replace")
-    return found
+        else:
+            links.add(os.fsdecode(path))
+    return found, links
+
+
+class _Elsewhere:
+    """Tells paths that aren't the repository's own: symlinks, and files of submodules."""
+
+    def __init__(self, root: str, links: Collection[str], *, on_disk: bool) -> None:
+        self._root = root
+        self._links = links
+        self._on_disk = on_disk
+        self._folders = {"": False}
+
+    def holds(self, path: str, *, is_new: bool) -> bool:
+        """Whether a path is a symlink, or a new file below a submodule; one that was the repository's before
+        still is."""
+        if path in self._links or (self._on_disk and os.path.islink(os.path.join(self._root, path))):
+            return True
+        return is_new and self._is_below(os.path.dirname(path))
+
+    def _is_below(self, folder: str) -> bool:
+        known = self._folders.get(folder)
+        if known is None:
+            full = os.path.join(self._root, folder)
+            known = folder in self._links or self._is_below(os.path.dirname(folder))
+            if not known and self._on_disk:
+                known = os.path.islink(full) or os.path.lexists(os.path.join(full, ".git"))
+            self._folders[folder] = known
+        return known
+
+
+def _is_utf8(path: str) -> bool:
+    return not any("\ud800" <= char <= "\udfff" for char in path)
 
 
 def _on_disk(root: str, paths: Collection[str], before: Mapping[str, str], system: System) -> dict[str, str]:
@@ -177,24 +230,53 @@ def _is_same(path: str, blob: str, system: System) -> bool:
     return b"\r\n" in data and blob_of(data.replace(b"\r\n", b"\n"), len(blob)) == blob
 
 
-def _texts(root: str, blobs: Sequence[str]) -> dict[str, str]:
-    """Return the texts of blobs by id; "" for a binary one, and for one that a partial clone doesn't have."""
+def _sizes(root: str, blobs: Sequence[str]) -> dict[str, int]:
+    """Return the sizes of blobs in bytes by id, without those that a partial clone doesn't have."""
+    asked = list(dict.fromkeys(blobs))
+    if not asked:
+        return {}
+    lines = output_of(root, ["cat-file", "--batch-check"], _asked(asked)).splitlines()
+    if len(lines) != len(asked):
+        raise unreadable()
+    return {
+        blob: size for blob, line in zip(asked, lines, strict=True) if (size := _size_in(line)) is not None
+    }
+
+
+def _texts(root: str, sizes: Mapping[str, int]) -> dict[str, str]:
+    """Return the texts of blobs of these sizes by id; "" for a binary one."""
     found: dict[str, str] = {}
-    wanted = [blob for blob in dict.fromkeys(blobs) if blob != "new"]
-    for start in range(0, len(wanted), BLOBS_AT_ONCE):
-        batch = wanted[start : start + BLOBS_AT_ONCE]
-        asked = "".join(f"{blob}\n" for blob in batch).encode("ascii")
-        output = output_of(root, ["cat-file", "--batch"], asked)
+    batches: list[list[str]] = []
+    room = 0
+    for blob, size in sizes.items():
+        if size > room or not batches:
+            batches.append([])
+            room = BYTES_AT_ONCE
+        batches[-1].append(blob)
+        room -= size
+    for batch in batches:
+        output = output_of(root, ["cat-file", "--batch"], _asked(batch))
         at = 0
         for blob in batch:
             line, _, _ = output[at : at + 200].partition(b"\n")
             at += len(line) + 1
-            words = line.split()
-            if len(words) != 3 or not words[2].isdigit():
-                if words[1:] != [b"missing"]:
-                    raise unreadable()
+            if _size_in(line) is None:
                 continue
-            data = output[at : at + int(words[2])]
+            data = output[at : at + sizes[blob]]
             at += len(data) + 1
             found[blob] = "" if b"\0" in data[:8_000] else decode(data)
     return found
+
+
+def _asked(blobs: Sequence[str]) -> bytes:
+    return "".join(f"{blob}\n" for blob in blobs).encode("ascii")
+
+
+def _size_in(line: bytes) -> int | None:
+    """Return the size that `cat-file` says of an object, None if it is missing."""
+    words = line.split()
+    if len(words) == 3 and words[2].isdigit():
+        return int(words[2])
+    if words[1:] != [b"missing"]:
+        raise unreadable()
+    return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
@@ -31,6 +31,9 @@ everything."""
 
 RENAMED_LEAST: Final = 0.75
 """Minimum share of equal lines and members of a removed and an added definition that count as one renamed."""
+
+RENAMED_LINES_MAX: Final = 200
+"""Maximum number of first lines and members of a definition that are compared with another's."""
 
 RENAMES_MAX: Final = 40
 """Maximum number of removed and of added definitions of a file that are compared, each."""
@@ -122,9 +125,10 @@ def changed_definitions(
     fresh = [name for name in new if name not in old]
     renamed = _renamed(gone, fresh, old, new)
     now_named = {name: renamed.get(name, name) for name in old}
+    lost = set(gone)
     for name in gone:  # members keep their names in a renamed class; outer definitions come first
         owner, _, last = name.rpartition(".")
-        if owner in gone and name not in renamed:
+        if owner in lost and name not in renamed:
             now_named[name] = f"{now_named[owner]}.{last}"
     changes = []
     for name, other in now_named.items():
@@ -134,7 +138,7 @@ def changed_definitions(
             changes.append(DefinitionChange(file.path, "renamed", was, now))
         elif now is None:
             owner = name.rpartition(".")[0]
-            if owner not in gone or now_named[owner] in new:  # else it goes with its class
+            if owner not in lost or now_named[owner] in new:  # else it goes with its class
                 changes.append(DefinitionChange(file.path, "removed", was, None))
         elif now.kind in CALLED and _plain(was.signature) != _plain(now.signature):
             changes.append(DefinitionChange(file.path, "signature", was, now))
@@ -171,19 +175,34 @@ def _renamed(
     """Return the new name of each removed definition that an added one of its kind resembles most, by their
     own lines and the names of their members."""
 
-    def plain(name: str, own: dict[str, tuple[Symbol, tuple[str, ...]]]) -> list[str]:
-        members = [each[len(name) :] for each in own if each.startswith(f"{name}.")]
-        return [*(line.replace(base_name(name), "·") for line in own[name][1]), *members]
+    def plain(names: Sequence[str], own: dict[str, tuple[Symbol, tuple[str, ...]]]) -> dict[str, list[str]]:
+        members = defaultdict[str, list[str]](list)
+        for each in own:
+            for at, char in enumerate(each):
+                if char == ".":
+                    members[each[:at]].append(each[at:])
+        return {
+            name: [*(line.replace(base_name(name), "·") for line in own[name][1]), *members[name]]
+            for name in names[:RENAMES_MAX]
+        }
 
     pairs = []
-    for name in gone[:RENAMES_MAX]:
-        before = plain(name, old)
-        for other in fresh[:RENAMES_MAX]:
+    added = plain(fresh, new)
+    for name, before in plain(gone, old).items():
+        for other, after in added.items():
             same_kind = old[name][0].kind == new[other][0].kind
             if not same_kind or name.rpartition(".")[0] != other.rpartition(".")[0]:
                 continue
-            matcher = difflib.SequenceMatcher(None, before, plain(other, new), autojunk=False)
-            if matcher.quick_ratio() >= RENAMED_LEAST and (share := matcher.ratio()) >= RENAMED_LEAST:
+            if abs(len(before) - len(after)) > max(len(before), len(after)) * (1 - RENAMED_LEAST):
+                continue
+            matcher = difflib.SequenceMatcher(
+                None, before[:RENAMED_LINES_MAX], after[:RENAMED_LINES_MAX], autojunk=False
+            )
+            if (
+                matcher.real_quick_ratio() >= RENAMED_LEAST
+                and matcher.quick_ratio() >= RENAMED_LEAST
+                and (share := matcher.ratio()) >= RENAMED_LEAST
+            ):
                 pairs.append((-share, name, other))
     found: dict[str, str] = {}
     for _, name, other in sorted(pairs):
@@ -206,8 +225,8 @@ def _described(
         "end_line": symbol.end_line if change.after else 0,
     }
     if change.before is not None and change.kind in {"signature", "renamed"}:
-        described |= {"before": lines.shown(change.before.signature), "after": lines.shown(symbol.signature)}
-        described["parameters"] = parameter_changes(change.before.signature, symbol.signature)
+        before, after = lines.shown(change.before.signature), lines.shown(symbol.signature)
+        described |= {"before": before, "after": after, "parameters": parameter_changes(before, after)}
     if change.before is not None and change.kind == "renamed":
         described["former"] = change.before.name
     found = Findings()
@@ -324,7 +343,8 @@ def parameter_changes(before: str, after: str) -> list[str]:
 
 def _parameters(signature: str) -> dict[str, None]:
     """Return the names of a signature's parameters, in order."""
-    inner = _first_list(signature)
+    quoted = _QUOTED_IN_RUST if _RUST.match(signature) else _QUOTED
+    inner = _first_list(quoted.sub('""', signature))
     names: dict[str, None] = {}
     for part in _parts(inner):
         bare = part.partition("=")[0].partition(":")[0].strip()
@@ -341,9 +361,18 @@ def _parameters(signature: str) -> dict[str, None]:
 
 
 def _first_list(signature: str) -> str:
-    """Return what is in the parentheses of a definition's head: behind the name, not a Go receiver."""
+    """Return what is in the parentheses of a definition's head: behind the name and its generics, not a Go
+    receiver."""
     receiver = re.match(r"func\s*\([^)]*\)\s*", signature)
-    start = signature.find("(", receiver.end() if receiver else 0)
+    start, generics = -1, 0
+    for at in range(receiver.end() if receiver else 0, len(signature)):
+        char = signature[at]
+        if char == "(" and not generics:
+            start = at
+            break
+        generics += (char == "<") - (char == ">" and signature[at - 1] not in "=-" and generics > 0)
+    if start < 0:
+        start = signature.find("(")  # an operator's name may hold a single <
     if start < 0:
         return ""
     depth = 0
@@ -375,3 +404,10 @@ def _by_count(counts: Counter[str]) -> list[tuple[str, int]]:
 _KINDS: Final[tuple[ChangeKind, ...]] = ("signature", "removed", "renamed", "body")
 _NAME = re.compile(r"[^\W\d][\w$]*")
 _GO = re.compile(r"^\s*func\b")
+_RUST = re.compile(r'(?:pub(?:\([^)]*\))?\s+)?[\w" ]*?\b(?:fn|impl|struct|enum|trait)\b')
+_QUOTED_TWICE = r'"(?:[^"\\]|\\.)*(?:"|$)'
+_QUOTED = re.compile(
+    rf"{_QUOTED_TWICE}|(?<!\d)'(?:[^'\\]|\\.)*(?:'|$)|(?:(?<==)|(?<== ))`[^`]*(?:`|$)", re.DOTALL
+)
+_QUOTED_IN_RUST = re.compile(_QUOTED_TWICE, re.DOTALL)
+"""Strings, to the end if one is cut off. In Rust a single quote begins a lifetime."""

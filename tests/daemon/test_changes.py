@@ -89,3 +89,18 @@ def test_changes_between_commits(shared_daemon: DaemonProcess, root: Path) -> No
     bare = write_files(root.parent / "bare", {"a.py": "x = 1\n", "foveal.toml": ""})
     (bare / ".foveal").mkdir()
     assert shared_daemon.error("GetChanges", cwd=str(bare)).code == "not_found"
+
+
+def test_secrets_of_a_signature_are_masked(shared_daemon: DaemonProcess, root: Path) -> None:
+    project = write_files(root.parent / "keys", {"a.py": "def f(a):\n    pass\n"})
+    git(project, "init", "-q", "-b", "main")
+    git(project, "add", "-A")
+    git(project, "commit", "-q", "-m", "Begin")
+    shared_daemon.open_ready(project)
+    write_files(
+        project, {"a.py": 'def f(a, creds="user,AKIAIOSFODNN7EXAMPLE", *, AKIAIOSFODNN7EXAMPLA):\n    pass\n'}
+    )
+    reply = changes(shared_daemon, project)
+    (found,) = reply["changes"]
+    assert "+creds" in found["parameters"]
+    assert "AKIA" not in str(reply)

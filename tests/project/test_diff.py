@@ -10,6 +10,7 @@ from foveal.daemon.core.errors import InvalidRequest, NotFound
 from foveal.daemon.core.system import Stamp, System
 from foveal.daemon.privacy.policy import Policy
 from foveal.daemon.project import diff
+from foveal.daemon.project import git as git_runner
 from foveal.daemon.project.diff import Diff, read_diff
 from foveal.daemon.project.tree import FileRecord, Tree
 
@@ -28,7 +29,12 @@ def repository(user: Path, root: Path) -> Path:
     return root
 
 
-def changed(root: Path, span: str = "", policy: Policy = Policy()) -> Diff:  # noqa: B008 - it is frozen
+def changed(
+    root: Path,
+    span: str = "",
+    policy: Policy = Policy(),  # noqa: B008 - it is frozen
+    max_bytes: int = 1_000_000,
+) -> Diff:
     files = [
         os.path.relpath(os.path.join(folder, name), root)
         for folder, _, names in os.walk(root)
@@ -36,7 +42,7 @@ def changed(root: Path, span: str = "", policy: Policy = Policy()) -> Diff:  # n
         if ".git" not in folder
     ]
     records = {path: FileRecord(path, Stamp(0, 0, 0, 0)) for path in files if not policy.denies(path)}
-    return read_diff(span, Tree(str(root), 1, records), policy, 1_000_000, System())
+    return read_diff(span, Tree(str(root), 1, records), policy, max_bytes, System())
 
 
 def texts(found: Diff) -> dict[str, tuple[str, str]]:
@@ -117,3 +123,57 @@ def test_number_of_files_is_bounded(repository: Path, monkeypatch: pytest.Monkey
     write_files(repository, {"a.py": NEW, "b.py": NEW})
     found = changed(repository)
     assert (list(texts(found)), found.more) == (["a.py"], 1)
+
+
+def test_large_files_are_counted(repository: Path) -> None:
+    large = "x = 1\n" * 100
+    write_files(repository, {"a.py": large})
+    git(repository, "commit", "-qam", "Grow")
+    write_files(repository, {"a.py": NEW, "b.py": large, "lf.py": NEW})
+    found = changed(repository, max_bytes=len(large) - 1)
+    assert (texts(found), found.more) == ({"lf.py": (OLD, NEW)}, 2)
+    git(repository, "commit", "-qam", "Shrink")
+    found = changed(repository, "HEAD~1..HEAD", max_bytes=len(large) - 1)
+    assert (texts(found), found.more) == ({"lf.py": (OLD, NEW)}, 2)
+
+
+def test_blobs_are_read_in_parts(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(git_runner, "OUTPUT_BYTES", 1_000)
+    monkeypatch.setattr(diff, "BYTES_AT_ONCE", 600)
+    many = {f"{name}.py": f"{name} = 1\n" + "x = 1\n" * 50 for name in "abcd"}
+    write_files(repository, many)
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "Grow")
+    assert {path: text for path, (_, text) in texts(changed(repository, "HEAD~1..HEAD")).items()} == many
+
+
+def test_what_is_new_is_left_out_first(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diff, "FILES_MAX", 2)
+    write_files(repository, {"0.py": NEW, "lf.py": NEW})
+    os.remove(repository / "b.py")
+    found = changed(repository)
+    assert (list(texts(found)), found.more) == (["b.py", "lf.py"], 1)
+
+
+def test_submodules_and_symlinks_are_left_out(repository: Path) -> None:
+    commit = git(repository, "rev-parse", "HEAD").strip()
+    git(repository, "update-index", "--add", "--cacheinfo", f"160000,{commit},module")
+    os.symlink("a.py", repository / "link.py")
+    git(repository, "add", "link.py")
+    git(repository, "commit", "-qm", "Link")
+    write_files(
+        repository, {"module/deep/m.py": NEW, "nested/n.py": NEW, "nested/.git": "gitdir: x\n", "z.py": NEW}
+    )
+    os.symlink("a.py", repository / "fresh.py")
+    found = changed(repository)
+    assert (texts(found), found.more) == ({"z.py": ("", NEW)}, 0)
+
+
+def test_paths_that_are_not_utf8_are_counted(repository: Path) -> None:
+    name = os.fsdecode(b"\xff.py")
+    try:
+        write_files(repository, {name: OLD, "é.py": OLD})
+    except OSError:
+        pytest.skip("the file system takes UTF-8 names only")
+    found = changed(repository)
+    assert (texts(found), found.more) == ({"é.py": ("", OLD)}, 1)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Sequence
+
 import pytest
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.project.diff import ChangedFile
@@ -76,6 +79,23 @@ def test_moved_and_indented_code_is_unchanged() -> None:
     assert changes(BEFORE, "") == ["removed LIMIT", "removed Store", "removed helper"]
 
 
+def test_work_on_renames_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[tuple[int, int]] = []
+
+    class Matcher(difflib.SequenceMatcher[str]):
+        def set_seqs(self, a: Sequence[str], b: Sequence[str]) -> None:
+            compared.append((len(a), len(b)))
+            super().set_seqs(a, b)
+
+    monkeypatch.setattr(difflib, "SequenceMatcher", Matcher)
+    body = "".join(f"    x{number} = {number}\n" for number in range(999))
+    long = f"def old():\n{body}"
+    assert changes(long, long.replace("old", "new")) == ["renamed old -> new"]
+    assert compared == [(200, 200)]
+    assert changes(long, f"{long.replace('old', 'new')}{body.replace('x', 'y')}") == ["removed old", "added"]
+    assert len(compared) == 1, "of so different lengths they aren't compared"
+
+
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
@@ -88,6 +108,10 @@ def test_moved_and_indented_code_is_unchanged() -> None:
         ("function f(cb: (a: number, b: string) => void, n = 1)", "function f(cb: (a: number) => void, m = 1)", ["n→m"]),
         ("public void f(Map<String, Integer> map, int x)", "public void f(Map<String, Integer> map)", ["-x"]),
         ("class A(B)", "class A(C)", ["B→C"]),
+        ('def f(a, b="x, y")', 'def f(a, b="x, z)", c=\'u, "v\')', ["+c"]),
+        ("fn f<F: Fn(i32)>(a: F)", "fn f<F: Fn(i64) -> Vec<u8>>(a: F, b: u8)", ["+b"]),
+        ("pub fn f<'a>(a: &'a str, b: &'a str)", "pub fn f<'a>(a: &'a str)", ["-b"]),
+        ("bool operator<(const A& a)", "bool operator<(const A& a, int b)", ["+b"]),
     ],
 )  # fmt: skip
 def test_changed_parameters(before: str, after: str, expected: list[str]) -> None:
