@@ -240,6 +240,21 @@ def test_slices_are_asked_to_grow_a_few_times_only() -> None:
     assert calls <= 2 * 500
 
 
+def test_a_rule_is_not_asked_for_forms_longer_than_the_context() -> None:
+    asked: list[int] = []
+
+    def grow(characters: int) -> Form:
+        asked.append(characters)
+        return Form("x" * 1_000_000) if characters >= 1_000_000 else Form("·", compressed=True)
+
+    rule = Slice("rule", "rule", "anchor", 1.0, (0,), Form("·", compressed=True), grow, 1_000_000)
+    smallest, longer = growing("y" * 3_000, "·", 1)
+    reference = Slice("other", "reference", "focus", 0.5, (1,), smallest, longer, 3_000)
+    selection = select([rule, reference], Limits(1_000, 100_000), ESTIMATE)
+    assert ids(selection) == {"rule", "other"}
+    assert len(asked) < 30
+
+
 FOLDERS = ("daemon/context", "daemon/search", "daemon/sessions", "ipc")
 """Folders of this package that are a real project of 100 files."""
 
