@@ -17,7 +17,7 @@ from ..workspace.records import HotNode
 from . import render
 from .build_state import BuildState
 from .excerpt import fenced
-from .selection import Form, Slice
+from .selection import Form, GrowForm, Slice
 from .skeleton import draw_skeleton, printable
 
 LEAST_CHARACTERS = 200
@@ -41,8 +41,13 @@ def item_slices(state: BuildState, items: Sequence[PlannedItem]) -> Iterator[Sli
             continue
         is_rule, is_file = item.type == "rule", render.is_file(item)
         name, whose = printable(item.name), render.whose(item)
-        form = render.rule_form if is_rule else render.reference_form
-        grow = partial(form, name, item.text, whose=whose, is_file=is_file, words=state.words)
+        if is_rule:
+            rule = render.RuleForms(name, item.text, whose=whose, is_file=is_file, words=state.words)
+            grow: GrowForm = rule.form
+        else:
+            grow = partial(
+                render.reference_form, name, item.text, whose=whose, is_file=is_file, words=state.words
+            )
         yield Slice(
             id=planned.slice_id,
             type="rule" if is_rule else "reference",

@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import cached_property
 from itertools import groupby, pairwise
 from typing import Any
 
@@ -111,41 +112,67 @@ def code_frame(heading: str, fence: str, tag: str) -> tuple[str, str]:
     return f"### {heading}\n\n{fence}{tag}\n", f"{fence}\n\n"
 
 
-def rule_form(
-    name: str,
-    text: str,
-    characters: int,
-    *,
-    whose: str = "the project's",
-    is_file: bool = True,
-    words: Collection[str] = (),
-) -> Form:
-    """Render a rule within a number of characters: whole, in whole sections, or as a line that points to it.
+class RuleForms:
+    """The forms of a rule by their characters: whole, in whole sections, or as a line that points to it.
 
     Nothing is left out within a section, since half a rule may say the opposite. The sections with most of
     the `words` of the prompt come first. The heading says `whose` rule it is, see `whose`. `is_file` says
-    that its name is a path."""
-    heading = f"`{inline(name)}` ({whose})"
-    whole = code_block(heading, text, "markdown")
-    lines = text.rstrip("\n").split("\n")
-    size = f"{len(lines):,} line{'s' * (len(lines) != 1)}"
-    says = f"{size}, read it before you begin" if is_file else f"{size}, left out for want of room"
-    pointer = Form(f"- {heading}: {says}\n\n", compressed=True, body=says)
-    if len(whole) <= max(characters, len(pointer.text)):
-        return Form(whole)
-    parts = sections(text)
-    around = len(whole) - len(text) + len(_rest_of(len(lines), name, is_file=is_file)) + len("\n__\n\n")
-    shown: set[int] = set()
-    for part in sorted(parts, key=lambda part: (-_matches(part, lines, words), part.first)):
-        new = shown | part.above | set(range(part.first, part.end))
-        if around + sum(len(lines[at]) + 1 for at in new) <= characters:
-            shown = new
-    if not shown:
-        return pointer
-    taken = "\n".join(lines[at] for at in sorted(shown))
-    rest = _rest_of(len(lines) - len(shown), name, is_file=is_file)
-    cut = code_block(heading, taken, "markdown", rest)
-    return Form(cut, compressed=True, body=f"{taken}\n{rest}")
+    that its name is a path. The text is divided once for all forms: growing asks for many."""
+
+    def __init__(
+        self,
+        name: str,
+        text: str,
+        *,
+        whose: str = "the project's",
+        is_file: bool = True,
+        words: Collection[str] = (),
+    ) -> None:
+        self._name, self._text, self._is_file, self._words = name, text, is_file, words
+        self._heading = f"`{inline(name)}` ({whose})"
+        self._lines = text.rstrip("\n").split("\n")
+        self._whole = Form(code_block(self._heading, text, "markdown"))
+        size = f"{len(self._lines):,} line{'s' * (len(self._lines) != 1)}"
+        says = f"{size}, read it before you begin" if is_file else f"{size}, left out for want of room"
+        self._pointer = Form(f"- {self._heading}: {says}\n\n", compressed=True, body=says)
+
+    def form(self, characters: int) -> Form:
+        """Return the form within a number of characters, the pointer if none fits."""
+        if len(self._whole.text) <= max(characters, len(self._pointer.text)):
+            return self._whole
+        lines = self._lines
+        longest_note = self._rest_of(len(lines))
+        room = characters - len(self._whole.text) + len(self._text) - len(longest_note) - len("\n__\n\n")
+        if room <= 0:
+            return self._pointer
+        shown: set[int] = set()
+        for part, size in self._ranked:
+            above = part.above - shown
+            more = size + sum(len(lines[at]) + 1 for at in above)
+            if part.first in shown:  # its heading is above a section shown before
+                more -= len(lines[part.first]) + 1
+            if more <= room:
+                room -= more
+                shown |= above
+                shown.update(range(part.first, part.end))
+        if not shown:
+            return self._pointer
+        taken = "\n".join(lines[at] for at in sorted(shown))
+        rest = self._rest_of(len(lines) - len(shown))
+        cut = code_block(self._heading, taken, "markdown", rest)
+        return Form(cut, compressed=True, body=f"{taken}\n{rest}")
+
+    @cached_property
+    def _ranked(self) -> list[tuple[Section, int]]:
+        """The sections with their characters, those with most of the words first."""
+        lines = self._lines
+        ranked = sorted(
+            sections(self._text), key=lambda part: (-_matches(part, lines, self._words), part.first)
+        )
+        return [(part, sum(len(line) + 1 for line in lines[part.first : part.end])) for part in ranked]
+
+    def _rest_of(self, count: int) -> str:
+        return _rest_of(count, self._name, is_file=self._is_file)
 
 
 class Section(Struct, frozen=True):
@@ -163,8 +190,8 @@ def sections(text: str) -> list[Section]:
     heads: list[tuple[int, int]] = []
     fence = ""
     for at, line in enumerate(lines):
-        mark = re.match(r" {0,3}(`{3,}|~{3,})", line)
-        if mark and (not fence or mark[1].startswith(fence)):
+        mark = re.match(r" {0,3}(`{3,}|~{3,})(.*)", line)
+        if mark and (not fence or (mark[1].startswith(fence) and not mark[2].strip())):
             fence = "" if fence else mark[1]
         elif not fence and (head := re.match(r"(#{1,6})\s", line)):
             heads.append((at, len(head[1])))

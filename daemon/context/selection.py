@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Literal
 
 from msgspec import Struct
@@ -305,7 +305,11 @@ class _Remaining:
 
     def may_hold(self, characters: int) -> bool:
         """Whether a text of this length may fit; a much longer one isn't worth counting."""
-        return characters <= 4 * self._counter.characters(self.tokens + LEAST_TOKENS)
+        return characters <= self.most_characters(self.tokens)
+
+    def most_characters(self, tokens: int) -> int:
+        """Return the characters above which a text surely takes more than these tokens."""
+        return 4 * self._counter.characters(tokens + LEAST_TOKENS)
 
     def withhold(self, cost: Cost) -> None:
         """Reserve a part of the budget."""
@@ -379,6 +383,7 @@ class _Steps:
     ) -> None:
         self._remaining = remaining
         self._room = room
+        self._most = remaining.most_characters(room)
         self._smallest = smallest
         self._found = deque(_in_order(found, remaining.chosen))
         self._queues = {
@@ -426,9 +431,15 @@ class _Steps:
                 # Its size tells enough: it will be shown in part.
                 step = remaining.chosen[piece.id], Cost(full // CHARACTERS_PER_TOKEN, full)
             elif grows:
-                at = len(remaining.chosen[piece.id].text) + STEP_CHARACTERS
-                sizes = () if kind in OPENED else range(at, full, STEP_CHARACTERS)
-                step = remaining.longer(piece, (*sizes, full))
+                at = len(remaining.chosen[piece.id].text)
+                sizes = () if kind in OPENED else range(at + STEP_CHARACTERS, full, STEP_CHARACTERS)
+                largest = at + self._most
+                step = remaining.longer(piece, takewhile(largest.__ge__, (*sizes, full)))
+                if step is None and full > largest:
+                    # Its next form is longer than the context: a step that never fits and so is the last.
+                    paid, more = remaining.costs[piece.id], self._most
+                    cost = Cost(paid.tokens + more // CHARACTERS_PER_TOKEN, paid.bytes + more)
+                    step = remaining.chosen[piece.id], cost
             if step is None:
                 queue.popleft()
             else:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Collection
+from functools import partial
 from itertools import pairwise
 
 from foveal.daemon.context.render import (
     SECTIONS,
+    RuleForms,
     frame_cost,
     inline,
     item_message,
@@ -14,7 +18,6 @@ from foveal.daemon.context.render import (
     reference_form,
     render_json,
     render_markdown,
-    rule_form,
     sections,
     slice_summary,
     spans,
@@ -82,6 +85,13 @@ def test_a_list_item_is_one_line_of_at_most_its_characters(text: str, characters
 
 # Rules
 
+
+def rule_form(
+    name: str, text: str, characters: int, *, is_file: bool = True, words: Collection[str] = ()
+) -> Form:
+    return RuleForms(name, text, is_file=is_file, words=words).form(characters)
+
+
 RULE = "# Rules\n\n" + "".join(f"- Rule number {index} of the house.\n" for index in range(200))
 
 
@@ -126,6 +136,39 @@ def test_no_section_of_a_rule_is_cut(text: str, characters: int, words: tuple[st
     for part in sections(text):
         inner = "\n".join(lines[part.first + 1 : part.end]).strip()
         assert inner in form.text or inner.split("\n")[-1] not in form.text
+
+
+def test_a_fence_ends_at_a_bare_fence_of_its_kind_and_length_only() -> None:
+    inside = "````md\n# a\n```\n# b\n~~~~\n# c\n````python\n# d\n"
+    text = f"# One\n\n{inside}````` \n# Two\n\ntext\n"
+    assert [(part.first, part.end) for part in sections(text)] == [(0, 11), (11, 14)]
+
+
+def test_the_work_for_the_forms_of_a_rule_grows_with_its_sections_only() -> None:
+    def calls(run: Callable[[], Form]) -> int:
+        """Return the number of calls, those of generators included."""
+        count = 0
+
+        def counting(*_: object) -> None:
+            nonlocal count
+            count += 1
+
+        sys.setprofile(counting)
+        try:
+            run()
+        finally:
+            sys.setprofile(None)
+        return count
+
+    def many(parts: int) -> tuple[int, int]:
+        text = "".join(f"## Part {part}\n\n- say it plainly\n\n" for part in range(parts))
+        rule = RuleForms("AGENTS.md", text, words={"sleeping", "plainly"})
+        first, second = (calls(partial(rule.form, len(text))) for _ in range(2))
+        return first, second
+
+    less, more = many(50), many(200)
+    assert more[0] < 5 * less[0]
+    assert more[1] < more[0] / 4, "the text is divided once"
 
 
 def test_a_rule_without_room_is_one_line_that_points_to_it() -> None:
