@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil, log2, sqrt
 
@@ -333,6 +334,12 @@ def found_definitions(state: BuildState, nodes: Sequence[FocusNode]) -> list[Rea
 COMMENT_GAP = 3
 """Maximum lines from a comment to the definition that it documents: annotations, or a blank line."""
 
+COMMENT = re.compile(r"\s*+(?://|(?!.*\*/\s*\S)(?:/\*|\*(?=[\s/]|$)))")
+DASH_COMMENT = re.compile(r"\s*+--")
+HASH_COMMENT = re.compile(r"\s*+#")
+"""The beginnings of lines that are all comment, also of those inside of a block: `*p = 1;` is code, and so is
+what follows a `*/`."""
+
 
 def _without_comment(state: BuildState, match: FoundDefinition) -> FoundDefinition | None:
     """Return the definition that found lines document if they are only comments, None if they document none;
@@ -342,10 +349,10 @@ def _without_comment(state: BuildState, match: FoundDefinition) -> FoundDefiniti
         return match
     if state.files.unsaved(match.path):
         return match
-    marks = ("#",) if row.fence in HASH_COMMENTS else ("/", "*", "--", ";", "%")
+    comment = HASH_COMMENT if row.fence in HASH_COMMENTS else DASH_COMMENT if row.fence == "lua" else COMMENT
     lines = split_lines(state.files.read(match.path).text)
-    spoken = [not line.strip() or line.lstrip().startswith(marks) for line in lines]
-    if not all(spoken[match.first - 1 : match.last]):
+    spoken = [not line.strip() or comment.match(line) is not None for line in lines]
+    if match.first > len(lines) or not all(spoken[match.first - 1 : match.last]):
         return match
     last = match.last
     while last < len(lines) and spoken[last]:

@@ -46,7 +46,7 @@ def _keys(pattern: str, text: str) -> list[tuple[int, int, str]]:
 def _matching(pattern: str, text: str) -> list[tuple[int, int, str]]:
     """Return the lines that a pattern matches, with its last group as the name."""
     lines, opens = enumerate(text.split("\n")), re.compile(pattern).match
-    return [(at, 1, match[match.lastindex or 0]) for at, line in lines if (match := opens(line))]
+    return [(at, 1, match[match.lastindex or 0].strip()) for at, line in lines if (match := opens(line))]
 
 
 _YAML = r"( *)[\"']?([A-Za-z_][\w./-]*)[\"']?:\s*(?:[|>&#].*)?$"
@@ -61,7 +61,7 @@ _PATTERNS = {
     "protobuf": r"(?:message|service|enum|extend)\s+([\w.]+)",
     "graphql": r"(?:extend\s+)?(?:type|input|enum|interface|union|scalar|directive|query|mutation|fragment)"
     r"\s+@?(\w+)",
-    "hcl": r"((?:resource|data|module|variable|output|provider|locals|terraform)\b[^{]*?)\s*\{",
+    "hcl": r"((?:resource|data|module|variable|output|provider|locals|terraform)\b[^{\n]{0,300}?)\{",
     "prisma": r"(?:model|enum|datasource|generator|type|view)\s+(\w+)",
     "just": r"@?([\w-]+)(?:\s[^:=]*)?:(?!=)",
 }

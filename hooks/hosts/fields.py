@@ -36,6 +36,10 @@ class Fields:
         """Whether one of the fields is present and not null."""
         return any(self._values.get(name) is not None for name in names)
 
+    def flag(self, *names: str) -> bool:
+        """Whether one of the fields is set: neither false nor 0 nor empty."""
+        return any(self._values.get(name) for name in names)
+
     def text(self, *names: str) -> str:
         """Return the first field that is a non-empty string, as valid UTF-8."""
         for name in names:

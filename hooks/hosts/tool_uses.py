@@ -56,12 +56,14 @@ def tool_use(fields: Fields) -> ToolUse | None:
     result = fields.part("tool_response", "toolResult", "tool_output")
     if result.has("error") or result.text("resultType") in {"failure", "denied"}:
         return None
+    if given.flag("run_in_background", "is_background") or result.flag("backgroundTaskId", "interrupted"):
+        return None
     if tool in READING:
         path = given.text("file_path", "absolute_path", "path", "filePath")
         return ToolUse(read=path) if path and not given.has(*PARTIAL) else None
     if tool in SHELLS:
         return _of_command(given.text("command", "cmd"), _output(fields, result), result)
-    if tool not in SEARCHING | LISTING or given.text("output_mode") == "count":
+    if tool not in SEARCHING | LISTING or given.text("output_mode") == "count" or given.flag("offset"):
         return None
     pattern = given.text("pattern", "query", "regex")
     files = result.texts("filenames")
@@ -104,6 +106,8 @@ def _places(text: str, only: str) -> Iterator[tuple[str, int]]:
     for line in text.splitlines()[:PLACES_MAX]:
         if line.startswith("File: "):
             current = line[6:]
+        elif only and (found := _NUMBERED.match(line)):
+            yield only, int(found[1])
         elif found := _PLACE.match(line):
             yield found[1], int(found[2])
         elif (found := _NUMBERED.match(line)) and current:
@@ -153,6 +157,8 @@ VALUED: Final = frozenset(
 """Long options that take the next word unless they have their value in them."""
 
 VALUED_LETTERS: Final = "ABCmgtTjdMD"
+FINDER_LETTERS: Final = "eEtdSocj"
+EXECUTING: Final = frozenset(("-x", "-X", "--exec", "--exec-batch"))
 OTHER_LETTERS: Final = frozenset("cvqLZ0")
 OTHER_OPTIONS: Final = frozenset(
     (
@@ -183,7 +189,7 @@ def _of_command(command: str, text: str, result: Fields) -> ToolUse | None:
     if program == "cat" and len(arguments) == 1 and not others and not arguments[0].startswith("-"):
         return ToolUse(read=os.path.join(folder, arguments[0])) if text.strip() else None
     if program in GREPS | FINDERS:
-        pattern, paths = _of_grep(arguments)
+        pattern, paths = _of_grep(arguments, is_finder=program in FINDERS)
     elif program == "find":
         pattern, paths = _of_find(arguments), []
     else:
@@ -215,28 +221,29 @@ def _words(command: str) -> list[list[str]]:
     return found if all(found) else []
 
 
-def _of_grep(arguments: Sequence[str]) -> tuple[str, list[str]]:
+def _of_grep(arguments: Sequence[str], *, is_finder: bool) -> tuple[str, list[str]]:
     """Return pattern and paths of a search, "" if its output lists no hits."""
     patterns: list[str] = []
     rest: list[str] = []
+    valued = set(FINDER_LETTERS if is_finder else VALUED_LETTERS)
     words = iter(arguments)
     for word in words:
         if word == "--":
             rest += words
-        elif word in {"-e", "--regexp", "-f", "--file"}:
+        elif word in {"-e", "--regexp", "-f", "--file"} and not is_finder:
             patterns.append(next(words, "") if word in {"-e", "--regexp"} else "")
-        elif word.partition("=")[0] in OTHER_OPTIONS:
+        elif word.partition("=")[0] in OTHER_OPTIONS or (is_finder and word in EXECUTING):
             return "", []
         elif word.startswith("--"):
             if word in VALUED:
                 next(words, None)
         elif word.startswith("-") and len(word) > 1:
             letters = word[1:].rstrip("0123456789")
-            if letters.endswith("e"):
+            if letters.endswith("e") and not is_finder:
                 patterns.append(next(words, ""))
-            elif letters[-1:] in set(VALUED_LETTERS) and letters == word[1:]:
+            elif letters[-1:] in valued and letters == word[1:]:
                 next(words, None)
-            elif OTHER_LETTERS.intersection(letters) and not set(VALUED_LETTERS) & set(letters):
+            elif OTHER_LETTERS.intersection(letters) and not valued & set(letters):
                 return "", []
         else:
             rest.append(word)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from foveal.daemon.context.hit_slices import COMMENT
 
 from tests.conftest import DaemonProcess, write_files
 
@@ -219,6 +220,27 @@ def test_a_question_about_ci_is_answered_from_its_workflow(
     reply = Shop(shared_daemon, root).ask("which Python versions does CI check?", 2_000)
     best = max((one for one in reply["slices"] if "score" in one), key=lambda one: one["score"])
     assert best["id"].endswith(":.github/workflows/test.yml#jobs")
+
+
+@pytest.mark.parametrize(
+    ("line", "is_comment"),
+    [
+        ("  // src/**/*.ts", True),
+        ("/** one", True),
+        (" * two", True),
+        (" *", True),
+        (" */", True),
+        ("/* one line */", True),
+        ("*REG_A = 1;", False),
+        ("**argv = 0;", False),
+        (";(function () {})();", False),
+        ("--count;", False),
+        ("/*! lib */!function () {}()", False),
+        (" */ run();", False),
+    ],
+)
+def test_code_is_no_comment(line: str, is_comment: bool) -> None:
+    assert (COMMENT.match(line) is not None) == is_comment
 
 
 def test_a_comment_that_is_found_stands_as_the_definition_it_documents(

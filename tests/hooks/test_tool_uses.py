@@ -71,6 +71,7 @@ def test_the_folder_and_the_only_file_of_a_search_belong_to_its_places() -> None
     moved = of_bash("cd /w/shop && rg -n pay", HITS)
     assert moved == ToolUse("pay", places=(("/w/shop/src/a.py", 3), ("/w/shop/src/b.py", 7)))
     assert of_bash("rg -n pay src/a.py", "3:def pay():\n") == ToolUse("pay", places=(("src/a.py", 3),))
+    assert of_bash("grep -n x src/a.py", "10:20: x\n") == ToolUse("x", places=(("src/a.py", 10),))
     assert of_bash("rg pay src/a.py", "def pay():\n") == ToolUse("pay", places=(("src/a.py", 0),))
     assert of_bash("rg pay", "src/a.py:def pay():\n") == ToolUse("pay", places=(("src/a.py", 0),))
 
@@ -80,6 +81,9 @@ def test_names_of_files_are_searched() -> None:
     places = (("src/a.py", 0), ("src/b.py", 0))
     assert of_bash("find . -name '*.py'", listed) == ToolUse("*.py", for_files=True, places=places)
     assert of_bash("fd pay src") == ToolUse("pay", for_files=True)
+    for options in ("-e java", "--extension java", "--extension=java", "-HIe java", "-E build -e java"):
+        assert of_bash(f"fd {options} UserService") == ToolUse("UserService", for_files=True), options
+    assert of_bash("fd pay -x wc") is None
 
 
 def test_whole_files_are_read() -> None:
@@ -147,6 +151,26 @@ def test_failed_and_counting_searches_say_nothing() -> None:
     counting = {"tool_name": "Grep", "tool_input": {"pattern": "pay", "output_mode": "count"}}
     assert tool_use(Fields({**counting, "tool_response": "src/a.py:3"})) is None
     assert tool_use(Fields({"tool_name": "Grep", "tool_input": {"pattern": "pay"}})) is None, "no result"
+
+
+@pytest.mark.parametrize(
+    ("given", "response"),
+    [
+        ({"run_in_background": True}, {}),
+        ({"is_background": True}, {}),
+        ({}, {"backgroundTaskId": "b1"}),
+        ({}, {"interrupted": True}),
+    ],
+)
+def test_output_that_is_not_there_yet_says_nothing(given: dict[str, Any], response: dict[str, Any]) -> None:
+    call = {"tool_name": "Bash", "tool_input": {"command": "rg -n pay", **given}}
+    assert tool_use(Fields({**call, "tool_response": {"stdout": "", "stderr": "", **response}})) is None
+
+
+def test_later_hits_of_a_search_say_nothing() -> None:
+    call = {"tool_name": "Grep", "tool_response": {"filenames": [], "numFiles": 0}}
+    assert tool_use(Fields({**call, "tool_input": {"pattern": "pay", "offset": 20}})) is None
+    assert tool_use(Fields({**call, "tool_input": {"pattern": "pay", "offset": 0}})) == ToolUse("pay")
 
 
 def test_many_hits_are_bounded() -> None:

@@ -35,6 +35,10 @@ CASES = {
         "CREATE TABLE users (\n  id int\n);\n\ncreate unique index if not exists by_id on users (id);\n",
         [("users", 1, 3), ("by_id", 5, 5)],
     ),
+    "hcl": (
+        'resource "a" "b" {\n  c = 1\n}\nlocals{\n}\n',
+        [('resource "a" "b"', 1, 3), ("locals", 4, 5)],
+    ),
     "protobuf": ("message A {\n}\nservice B {\n  rpc C (A);\n}\n", [("A", 1, 2), ("B", 3, 5)]),
     "graphql": ("type A {\n  b: Int\n}\nextend type C {\n  d: Int\n}\n", [("A", 1, 3), ("C", 4, 6)]),
 }
@@ -54,8 +58,18 @@ def test_data_has_no_blocks() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [b"", b"\n", b"\xff:\n", b"a:\n" * 9_000, b"{" * 90_000, b" a:\n  b:\n" * 3_000]
+    "text",
+    [
+        b"",
+        b"\n",
+        b"\xff:\n",
+        b"a:\n" * 9_000,
+        b"{" * 90_000,
+        b" a:\n  b:\n" * 3_000,
+        b"data" + b" " * 400_000,
+    ],
 )
 @pytest.mark.parametrize("language", CASES)
 def test_any_bytes_are_divided(language: str, text: bytes) -> None:
+    """Were a line read once for each of its characters, the longest would take minutes."""
     assert len(parse_source(text, language).symbols) <= BLOCKS_MAX
