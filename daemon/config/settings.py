@@ -195,7 +195,8 @@ class ContextConfig:
     hook_tokens: int = setting(
         1_500,
         "The most that a hook adds to a prompt; it adds less, or nothing, if the prompt probably needs less. "
-        "The start of a session or a subagent may be as large as its host accepts. 0: prompts get nothing.",
+        "The start of a session or a subagent may be as large as its host accepts. 0: prompts and an "
+        "agent's own searches get nothing.",
         project="smaller",
         unit="tokens",
         between=(0, 1_000_000),

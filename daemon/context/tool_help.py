@@ -103,7 +103,9 @@ class ToolHelpService:
         """Return the help for the use of a tool; none for a project that isn't indexed yet."""
         use, task = request.use, request.task
         words = " ".join((*_names(use.pattern), task)).strip()
-        if not project.config.context.tool_help or not project.index_state.searchable:
+        settings = project.config.context
+        is_off = not settings.tool_help or not settings.hook_tokens or policy.max_tokens == 0
+        if is_off or not project.index_state.searchable:
             return NO_HELP
         snapshot = project.snapshot(policy)
         inside = partial(_inside, snapshot.tree.root, request.folder)
@@ -112,7 +114,10 @@ class ToolHelpService:
             build = partial(_outline, snapshot, request, path)
             if path not in snapshot.tree.files or request.is_said(f"outline:{path}"):
                 return NO_HELP
-            if not await self._work.in_builder(partial(_is_long, snapshot, path)):
+            try:
+                if not await self._work.in_builder(partial(_is_long, snapshot, path)):
+                    return NO_HELP
+            except DatabaseError:
                 return NO_HELP
             ask = SearchQuery(task, 1, Filter(path_prefix=path), definitions=True)
         elif not use.places:
@@ -164,7 +169,8 @@ class _HelpLines:
         self._terms = frozenset(query_terms(" ".join(sorted(prompt_words(request.task)))).weights)
         counter, _ = counter_of(snapshot.config.context.token_counter, "")
         self._count = counter.count
-        self._room = tokens - counter.count("x" * TAG_CHARACTERS)
+        most = snapshot.policy.max_tokens
+        self._room = (tokens if most is None else min(tokens, most)) - counter.count("x" * TAG_CHARACTERS)
 
     def open(self, line: str) -> None:
         """Take the room of a line that stands before the others, or after them."""
@@ -199,14 +205,17 @@ class _HelpLines:
         """Add the lines of some definitions; return their number."""
         added = 0
         for definition in found:
+            if added == most:
+                break
             line = self.place(definition.path, definition)
-            if added < most and line and self.add(line, place_key(definition.path, definition)):
-                added += 1
+            added += bool(line) and self.add(line, place_key(definition.path, definition))
         return added
 
     def help(self, head: str, *keys: str) -> ToolHelp:
-        """Return the help: what it is about, and the lines in a fence."""
-        return ToolHelp(f"{head}\n```\n{self.text}```", (*self.keys, *keys)) if self.text else NO_HELP
+        """Return the help: what it is about, and the lines in a fence; none if that alone has no room."""
+        if not self.text or self._room < 0:
+            return NO_HELP
+        return ToolHelp(f"{head}\n```\n{self.text}```", (*self.keys, *keys))
 
 
 def place_key(path: str, found: FoundDefinition) -> str:

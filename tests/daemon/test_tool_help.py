@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NoReturn
 
 import pytest
 from foveal.daemon.context.tokens import ESTIMATE
-from foveal.daemon.context.tool_help import CHOICE_MAX, CHOICE_TOKENS, NOTHING_TOKENS, OUTLINE_TOKENS
+from foveal.daemon.context.tool_help import (
+    CHOICE_MAX,
+    CHOICE_TOKENS,
+    NO_HELP,
+    NOTHING_TOKENS,
+    OUTLINE_TOKENS,
+    HelpRequest,
+    ToolHelpService,
+)
+from foveal.daemon.core.storage import DatabaseError
+from foveal.daemon.privacy.policy import NO_POLICY
+from foveal.hooks.hosts.tool_uses import ToolUse
 
 from tests.conftest import DaemonProcess, write_files
 from tests.daemon.test_hooks import context
@@ -36,7 +50,7 @@ PROJECT = {
         )
         for year in range(3)
     },
-    "foveal.toml": "[context]\nhook_tokens = 0\n",  # or the prompt's context would say it before
+    "foveal.toml": "[context]\nhook_tokens = 1\n",  # or the prompt's context would say it before
     "src/payment.py": body("retry_payment", "wait = attempt_delay(order)  # before the next attempt")
     + body("attempt_delay", "delay = 2 ** order.attempts")
     + body("charge_card", f'key = "{KEY}"'),
@@ -167,10 +181,50 @@ def test_what_the_context_showed_is_not_said_again(shared_daemon: DaemonProcess,
     assert "payment.py:" not in context(shared_daemon, root, "claude-code", "PostToolUse", **MISSPELT, **sid)
 
 
-def test_setting_turns_help_off(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
-    files = {**PROJECT, "foveal.toml": "[context]\ntool_help = false\n"}
+@pytest.mark.parametrize("limit", [0, 20, 100])
+def test_help_is_within_the_limit_of_the_agent(
+    shared_daemon: DaemonProcess, tmp_path: Path, limit: int
+) -> None:
+    settings = f"{PROJECT['foveal.toml']}[agents.claude-code]\nmax_tokens = {limit}\n"
+    root = write_files(tmp_path / "shop", {**PROJECT, "foveal.toml": settings})
+    shared_daemon.open_ready(root)
+    sid = {"session_id": f"limit{limit}"}
+    context(shared_daemon, root, "claude-code", "SessionStart", **sid)
+    context(shared_daemon, root, "claude-code", "UserPromptSubmit", prompt=TASK, **sid)
+    text = context(shared_daemon, root, "claude-code", "PostToolUse", **MISSPELT, **sid)
+    assert ("attempt_delay" in text) == (limit == 100)
+    assert ESTIMATE.count(text) <= limit
+    read = {"tool_name": "Read", "tool_input": {"file_path": "src/long.py"}, "tool_response": {}}
+    text = context(shared_daemon, root, "claude-code", "PostToolUse", **read, **sid, tool_use_id="t2")
+    assert bool(text) == (limit == 100)
+    assert ESTIMATE.count(text) <= limit
+
+
+def test_index_that_cannot_be_read_brings_no_help() -> None:
+    def reader() -> NoReturn:
+        raise DatabaseError("there is no index")
+
+    async def called(run: Callable[[], object]) -> object:
+        return run()
+
+    tree = SimpleNamespace(root="/w", files={"long.py": None})
+    snapshot = SimpleNamespace(tree=tree, reader=reader, policy=NO_POLICY)
+    config = SimpleNamespace(context=SimpleNamespace(tool_help=True, hook_tokens=1))
+    state = SimpleNamespace(searchable=True)
+    project: Any = SimpleNamespace(config=config, index_state=state, snapshot=lambda _: snapshot)
+    work: Any = SimpleNamespace(in_builder=called)
+    searching: Any = None
+    request = HelpRequest(ToolUse(read="long.py"), "/w", TASK, lambda _: False)
+    helping = ToolHelpService(searching, work).help(project, NO_POLICY, request, 100)
+    assert asyncio.run(helping) == NO_HELP
+
+
+@pytest.mark.parametrize("setting", ["tool_help = false", "hook_tokens = 0"])
+def test_setting_turns_help_off(shared_daemon: DaemonProcess, tmp_path: Path, setting: str) -> None:
+    files = {**PROJECT, "foveal.toml": f"[context]\n{setting}\n"}
     root = write_files(tmp_path / "shop", files)
     shared_daemon.open_ready(root)
-    sid = {"session_id": "off"}
+    sid = {"session_id": f"off_{setting[:4]}"}
+    context(shared_daemon, root, "claude-code", "SessionStart", **sid)
     context(shared_daemon, root, "claude-code", "UserPromptSubmit", prompt=TASK, **sid)
     assert context(shared_daemon, root, "claude-code", "PostToolUse", **MISSPELT, **sid) == ""
