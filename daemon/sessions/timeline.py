@@ -118,12 +118,21 @@ class Timeline:
         if entry is None:
             if self._last_context.get(conversation) == context_id:
                 return
+            if not prompt.strip() and self._is_begun(conversation):
+                return
             entry = self._entry(conversation[0], "prompt" if prompt.strip() else "start", conversation[1])
         entry.text = entry.text or prompt[:MASKED_CHARACTERS]
         entry.agent_name = entry.agent_name or agent_name
         entry.context_id, entry.request_id, entry.outcome = context_id, request_id, ""
         self._deliveries.put(entry)
         _remember(self._last_context, conversation, context_id)
+
+    def _is_begun(self, conversation: tuple[str, str]) -> bool:
+        """Whether a conversation's latest entry is a prompt or a task that has its context: what hooks bring
+        of the project beside a first one belongs to it."""
+        latest = self._latest.get(conversation[0])
+        asked = latest is not None and latest.agent_id == conversation[1] and bool(latest.context_id)
+        return asked and latest is not None and latest.kind in {"prompt", "subagent"}
 
     def too_late(self, session_id: str, agent_id: str) -> bool:
         """Record that the context for a conversation's latest prompt or start wasn't ready in time, or went
