@@ -131,8 +131,9 @@ class Timeline:
         """Whether a conversation's latest entry is a prompt or a task that has its context: what hooks bring
         of the project beside a first one belongs to it."""
         latest = self._latest.get(conversation[0])
-        asked = latest is not None and latest.agent_id == conversation[1] and bool(latest.context_id)
-        return asked and latest is not None and latest.kind in {"prompt", "subagent"}
+        if latest is None or not latest.context_id or latest.agent_id != conversation[1]:
+            return False
+        return latest.kind in {"prompt", "subagent"}
 
     def too_late(self, session_id: str, agent_id: str) -> bool:
         """Record that the context for a conversation's latest prompt or start wasn't ready in time, or went
