@@ -261,6 +261,14 @@ def git_folder(root: str, system: System | None = None) -> str | None:
     return None if target == line else os.path.normpath(os.path.join(root, target))
 
 
+def common_folder(root: str, system: System | None = None) -> str | None:
+    """Return the git folder that all work trees of the repository of `root` share, symlinks resolved; None
+    where there is no repository. A submodule and a clone have their own."""
+    system = system or System()
+    folder = git_folder(root, system)
+    return None if folder is None else os.path.realpath(_common_folder(folder, system))
+
+
 def is_linked_worktree(root: str, system: System | None = None) -> bool:
     """Whether `root` is an additional work tree of a repository (`git worktree add`), a copy of its files."""
     if os.path.isdir(os.path.join(root, ".git")):

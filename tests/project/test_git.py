@@ -246,7 +246,10 @@ def test_head(root: Path, tmp_path: Path) -> None:
     assert git.head(str(tmp_path / "tree")) == git.Head("main", first)
     assert git.is_linked_worktree(str(tmp_path / "tree"))
     assert not git.is_linked_worktree(str(root))
-    assert git.head(str(tmp_path)) is None
+    assert git.common_folder(str(root)) == git.common_folder(str(tmp_path / "tree")) == str(root / ".git")
+    run(root, "clone", "-q", str(root), str(tmp_path / "clone"))
+    assert git.common_folder(str(tmp_path / "clone")) == str(tmp_path / "clone" / ".git")
+    assert git.common_folder(str(tmp_path)) is git.head(str(tmp_path)) is None
 
 
 @pytest.mark.parametrize(
