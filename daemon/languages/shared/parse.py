@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 from collections.abc import Iterable, Sequence
@@ -14,13 +15,16 @@ from tree_sitter import Language as Grammar
 from tree_sitter import Node, Parser, Query, QueryCursor, TreeCursor
 
 from .definitions import DefinitionReader, Match, PatternSettings
+from .grammar_bundle import BUNDLE, GrammarMissing, load_grammar
 from .language import LANGUAGES, Language
 from .records import NOTHING, ParsedFile, References, SplitPoint, Symbol
 from .reference_reader import ImportReader, ReferenceReader, Settings
 from .source_text import MAX_NAME, MAX_SIGNATURE, SourceText, Span, clean_source
 from .symbols import UniqueNames, section_ends, sections, symbols_of
 
-PARSER_VERSION: int = 7
+log = logging.getLogger(__name__)
+
+PARSER_VERSION: int = 8
 """Increment this when the same bytes would give another result; stored files are then parsed again."""
 
 
@@ -73,6 +77,8 @@ def parse_source(data: bytes, language: str) -> ParsedFile:
         return ParsedFile((), (), lines)
     row = LANGUAGES.get(row.other_language(source), row) if row.other_language is not None else row
     toolbox = _toolbox(row.name)
+    if toolbox is None:
+        return ParsedFile((), (), lines)
     root = _tree(toolbox.grammar, source, row) if not is_tangled(source, row.stalling) else None
     if root is None or _has_wide_error(root):
         return ParsedFile((), (), lines, broken=True)
@@ -97,7 +103,8 @@ def parse_source(data: bytes, language: str) -> ParsedFile:
     points = split_points(root.walk(), source)
     references = NOTHING
     if not is_packed:
-        references = _references(toolbox, root, ReferenceReader(text, row, symbols), facts)
+        reader = ReferenceReader(text, row, symbols, definitions.names)
+        references = _references(toolbox, root, reader, facts)
     return ParsedFile(tuple(symbols), tuple(imports.imports()), lines, root.has_error, points, references)
 
 
@@ -146,11 +153,16 @@ class _Toolbox(Struct, frozen=True):
 
 
 @cache
-def _toolbox(language: str) -> _Toolbox:
-    """Load a language's grammar and compile its queries, once in a process."""
+def _toolbox(language: str) -> _Toolbox | None:
+    """Load a language's grammar and compile its queries, once in a process; None if it can't be loaded."""
     row = LANGUAGES[language]
     module, _, function = row.grammar.partition(":")
-    grammar = Grammar(getattr(import_module(module), function)())
+    try:
+        pointer = load_grammar(function) if module == BUNDLE else getattr(import_module(module), function)()
+    except GrammarMissing as error:
+        log.warning("%s; its files are read without definitions", error)
+        return None
+    grammar = Grammar(pointer)
     definitions = Query(grammar, expanded(row.definitions))
     all_matches = Query(grammar, expanded(f"{row.definitions}\n{row.facts}")) if row.facts else definitions
     settings = tuple(all_matches.pattern_settings(index) for index in range(all_matches.pattern_count))
@@ -293,10 +305,11 @@ def _open(piece: bytes, sign: bytes) -> int:
 
 
 def _over(filler: bytes, match: re.Match[bytes]) -> bytes:
-    """Return the match with its first group overwritten."""
+    """Return the match with its first group overwritten, by each character or by a text of its length."""
     whole, start = match[0], match.start()
     first, last = match.start(1) - start, match.end(1) - start
-    return whole[:first] + _NOT_LINE_END.sub(filler, whole[first:last]) + whole[last:]
+    inner = filler if len(filler) == last - first else _NOT_LINE_END.sub(filler, whole[first:last])
+    return whole[:first] + inner + whole[last:]
 
 
 _NOT_LINE_END = re.compile(rb"[^\n]")
