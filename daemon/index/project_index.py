@@ -27,8 +27,8 @@ from .messages import ActivityTaken, Event, OpenProject
 from .raw_search import RawSearch
 from .reading import FileReader
 from .reading_queue import Readers, ReadingQueue, ReadResults, count_for
-from .side_process import StartSideProcess
 from .seed import seed_index
+from .side_process import StartSideProcess
 from .store import FILE_NAME, Store
 from .tree_changes import ProjectWatch, TreeChanges
 

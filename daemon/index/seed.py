@@ -1,6 +1,6 @@
 """Makes a project's first index from that of another work tree of its repository; reads no file of either.
 
-The copy is an index of an earlier time: what differs in the project is found, read and linked as after a pause.
+The copy is an index of an earlier time: what differs in the project is read and linked as after a pause.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from contextlib import closing, suppress
 
 from ..core.errors import FovealError
-from ..core.storage import DatabaseError, copy_database, remove_database
+from ..core.storage import DatabaseError, remove_database
 from ..core.system import System
 from ..project.service import git, project_folder
 from .lexical_files import FOLDER, LISTING, check_format, read_listing
 from .lexical_indexer import FILLED_FROM
-from .store import FILE_NAME, SCHEMA_VERSION, Reader, rebase
+from .store import FILE_NAME, Reader, rebase
 
 log = logging.getLogger(__name__)
 

@@ -274,10 +274,12 @@ def work_trees(common: str, system: System | None = None) -> list[str]:
     also of those that are gone, and empty where that folder can't be read."""
     system = system or System()
     found = [os.path.dirname(common)] if os.path.basename(common) == ".git" else []
-    with suppress(OSError), system.scandir(os.path.join(common, "worktrees")) as entries:
-        for entry in sorted(entries, key=lambda entry: entry.name):
-            if marker := _read_line(os.path.join(entry.path, "gitdir"), system):
-                found.append(os.path.realpath(os.path.join(entry.path, os.path.dirname(marker))))
+    above, entries = os.path.join(common, "worktrees"), list[str]()
+    with suppress(OSError):
+        entries = sorted(os.listdir(above))
+    for entry in (os.path.join(above, name) for name in entries):
+        marker = os.path.dirname(_read_line(os.path.join(entry, "gitdir"), system))
+        found += [os.path.realpath(os.path.join(entry, marker))] if marker else []
     return found
 
 
