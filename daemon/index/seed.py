@@ -63,23 +63,23 @@ def _siblings(root: str, folder: str, system: System) -> list[tuple[str, str]]:
     Both sides must name each other, since a project's `.git` may name any folder, and another project's index
     must never be shown in it.
     """
-    common = git.common_folder(root, system)
-    trees = [] if common is None else git.work_trees(common, system)
+    common = git.common_folder(root)
+    trees = [] if common is None else git.work_trees(common)
     if common is None or root not in trees:
         return []
-    state, commit = os.path.dirname(os.path.dirname(folder)), _commit(root, system)
+    state, commit = os.path.dirname(os.path.dirname(folder)), _commit(root)
     found = []
     for other in dict.fromkeys(trees):
         source = project_folder(state, other)
         with suppress(OSError):
             changed = system.stat(os.path.join(source, FILE_NAME)).st_mtime_ns
-            if other != root and git.common_folder(other, system) == common:
-                found.append((_commit(other, system) == commit, changed, other, source))
+            if other != root and git.common_folder(other) == common:
+                found.append((_commit(other) == commit, changed, other, source))
     return [(other, source) for _, _, other, source in sorted(found, reverse=True)]
 
 
-def _commit(root: str, system: System) -> str:
-    head = git.head(root, system)
+def _commit(root: str) -> str:
+    head = git.head(root)
     return "" if head is None else head.commit
 
 

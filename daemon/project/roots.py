@@ -8,11 +8,13 @@ import json
 import os
 import stat
 from collections.abc import Collection, Iterator
+from typing import Any
 
 from ..core.errors import InvalidRequest, NewerVersion, refuse_newer
 from ..core.quarantine import clear_file, clear_folder, clear_own_file, quarantine
 from ..core.system import System
 from ..core.vocabulary import words
+from . import git
 
 MANIFESTS = words(
     "BUILD.bazel CMakeLists.txt Cargo.toml Gemfile MODULE.bazel Makefile.PL Package.swift Pipfile",
@@ -309,20 +311,43 @@ def project_folder(state_dir: str, root: str) -> str:
 
 def known_roots(state_dir: str, system: System) -> list[str]:
     """Return the roots that have a folder in the state folder."""
-    roots = []
+    return sorted(root for root, _ in _records(state_dir, system))
+
+
+def removed_work_trees(state_dir: str, system: System) -> list[str]:
+    """Return the roots with a folder in the state folder whose work tree was removed with git, sorted.
+
+    The repository must be there and not list the work tree: a root that is only gone may be on a drive that
+    is not mounted.
+    """
+    return sorted(
+        root
+        for root, common in _records(state_dir, system)
+        if common and not os.path.lexists(root) and os.path.isfile(os.path.join(common, "HEAD"))
+        if root not in git.work_trees(common, system)
+    )
+
+
+def _records(state_dir: str, system: System) -> list[tuple[str, str]]:
+    """Return the readable records: each root, and of a linked work tree the git folder of its repository."""
+    found = []
     with contextlib.suppress(OSError), os.scandir(os.path.join(state_dir, "projects")) as entries:
         for entry in entries:
-            # A folder without a readable record is ignored.
             with contextlib.suppress(Exception):
-                roots.append(str(_read_record(entry.path, system)))
-    return sorted(roots)
+                record = _read_record(entry.path, system)
+                found.append((str(record["root"]), str(record.get("repository", ""))))
+    return found
 
 
 def write_record(root: str, folder: str, system: System) -> None:
-    """Write the record that says which root a folder belongs to, unless it exists already."""
+    """Write the record that says which root a folder belongs to, and of a linked work tree also the git
+    folder of its repository, unless it exists already."""
     record = os.path.join(folder, RECORD)
+    wanted = {"version": RECORD_VERSION, "root": root}
+    if git.is_linked_worktree(root, system):
+        wanted["repository"] = git.common_folder(root, system) or ""
     try:
-        if _read_record(folder, system) == root:
+        if _read_record(folder, system) == wanted:
             return
     except FileNotFoundError:
         pass
@@ -331,7 +356,7 @@ def write_record(root: str, folder: str, system: System) -> None:
     except Exception as error:  # noqa: BLE001 - whatever it raises, it is damaged: it holds nothing else
         if not isinstance(error, OSError):
             quarantine(record, system)
-    system.write_atomic(record, json.dumps({"version": RECORD_VERSION, "root": root}).encode())
+    system.write_atomic(record, json.dumps(wanted).encode())
 
 
 def make_usable(folder: str, state: str, system: System) -> str:
@@ -360,10 +385,10 @@ def _cleared(folder: str, system: System) -> Iterator[str]:
             yield clear_own_file(path, system)
 
 
-def _read_record(folder: str, system: System) -> object:
-    """Return the root in a record; the first ones named no version."""
+def _read_record(folder: str, system: System) -> dict[str, Any]:
+    """Return a record, which has a root; the first ones named no version."""
     path = os.path.join(folder, RECORD)
-    content = json.loads(system.read(path, RECORD_BYTES)[0])
+    content: dict[str, Any] = json.loads(system.read(path, RECORD_BYTES)[0])
     if "root" not in content:
         refuse_newer(path, content["version"], RECORD_VERSION)
-    return content["root"]
+    return content
