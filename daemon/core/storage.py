@@ -143,6 +143,17 @@ def _remove_former_damaged(path: str, system: System) -> None:
             remove_database(kept)
 
 
+def empty_log(database: Database) -> None:
+    """Write the log into the database and empty its file, unless a reader uses it now."""
+    database.execute("PRAGMA busy_timeout = 0")
+    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    database.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+
+
+BUSY_MS = 5_000
+"""Milliseconds for which a statement waits for a lock, Python's default."""
+
+
 def close_database(database: Database) -> None:
     """Close a database that `open_database` opened, after its log was written into it."""
     with suppress(DatabaseError):  # while readers have it open, closing doesn't checkpoint the log

@@ -14,6 +14,7 @@ from ..core.storage import (
     check_database,
     close_database,
     damage_raised,
+    empty_log,
     open_database,
     open_reader,
     select_in,
@@ -109,8 +110,9 @@ class Store:
             _begin_generations(self._db, system)
 
     def relax(self) -> None:
-        """Release memory after much writing."""
+        """Release memory and the space of the log after much writing."""
         self._db.execute("PRAGMA shrink_memory")
+        empty_log(self._db)
 
     def close(self) -> None:
         """Close the database; this writes the write-ahead log into the file."""
