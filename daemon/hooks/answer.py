@@ -50,7 +50,7 @@ def session_section(session_id: str) -> str:
         "foveal keeps small named sets for this session (files, endpoints, ports, or any other name) and"
         " gives them back when the session is resumed or its window was compacted.\n"
         "- Set: the MCP tool `set_relevant_context` (set_name, items, mode replace or merge)."
-        " Read: `get_relevant_context` (set_name, or none for all).\n"
+        " Read: `recall` (about session).\n"
         "- When: work starts from a specification or notes file; the user asks to remember a file;"
         " endpoints or ports are in use that later turns need.\n"
         f"- This session's id there: `{session_id}`."
