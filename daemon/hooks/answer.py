@@ -25,7 +25,7 @@ Sets = Mapping[str, tuple[str, ...]]
 
 def text_limit(limit: OutputLimit) -> int:
     """Return the number of characters left for the text between the tags."""
-    return max(0, limit.characters - len(_OPENING) - len(_CLOSING) - len(_CUT))
+    return max(0, limit.characters - len(_opening(limit)) - len(_CLOSING) - len(_CUT))
 
 
 def wrapped(text: str, limit: OutputLimit) -> str:
@@ -40,7 +40,11 @@ def wrapped(text: str, limit: OutputLimit) -> str:
     if len(text) > most:
         head = text[:most]
         text = (head.rpartition("\n")[0] or head) + _CUT
-    return f"{_OPENING}{text}{_CLOSING}"
+    return f"{_opening(limit)}{text}{_CLOSING}"
+
+
+def _opening(limit: OutputLimit) -> str:
+    return f"{_OPENING}{limit.lead}\n\n" if limit.lead else _OPENING
 
 
 def session_section(session_id: str) -> str:
