@@ -61,6 +61,7 @@ OTHER_KINDS: dict[str, str] = {
     **{f"{host}/SessionStart_resume": "resume" for host in ("claude-code", "codex", "qwen-code")},
     **{f"{host}/SessionStart_compact": "restart" for host in ("claude-code", "codex")},
     "real claude-code/SessionStart-fork": "resume",
+    "real qwen-code/SessionStart-resume": "resume",
     "gemini/SessionStart_resume": "restart",
     "real gemini/SessionStart": "restart",
     "copilot/sessionStart_resume": "restart",
@@ -77,6 +78,8 @@ UNUSED = {
     "gemini/PreCompress",
     "real gemini/PreCompress",
     "real opencode/SessionEnd-in-subagent",
+    "qwen-code/UserPromptSubmit_continued",
+    "real qwen-code/UserPromptSubmit-empty-prompt",
 }
 RECORDED = [f"{host}/{name}" for host, name in recorded()]
 SENT = [f"real {path.parent.name}/{path.stem}" for path in sorted(REAL.glob("*/*.json"))]
@@ -152,6 +155,8 @@ def test_subagents_and_their_parents() -> None:
     assert event_of("claude-code", "SubagentStop").transcript_path != ""
     report = event_of("qwen-code", "SubagentStop")
     assert (report.transcript_path, report.report) == ("", "Sessions expire in auth.py."), "not the parent's"
+    own = event_of("real qwen-code", "SubagentStop")
+    assert own.transcript_path.endswith(f"/agent-{own.origin.agent_id}.jsonl")
     started = event_of("cursor", "subagentStart")
     assert (started.prompt, started.origin.agent_id) == (TASK, "sub-1")
     child = event_of("opencode", "SubagentStart").origin
