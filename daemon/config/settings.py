@@ -15,6 +15,10 @@ from .source import ProjectRule, setting
 USER_FILE = "config.toml"
 
 
+LOG_LEVELS = ("debug", "info", "warning", "error")
+"""The levels of the log, the most detailed first."""
+
+
 @dataclass(frozen=True, slots=True)
 class DaemonConfig:
     """`[daemon]`: the life of the process and its log."""
@@ -31,9 +35,7 @@ class DaemonConfig:
         unit="ms",
         between=(100, 600_000),
     )
-    log_level: str = setting(
-        "info", "The least severe message that is logged.", choices=("debug", "info", "warning", "error")
-    )
+    log_level: str = setting("info", "The least severe message that is logged.", choices=LOG_LEVELS)
     log_max_bytes: int = setting(
         5_000_000,
         "The log file is rotated when it reaches this size.",

@@ -249,7 +249,8 @@ def test_head(root: Path, tmp_path: Path) -> None:
     assert git.common_folder(str(root)) == git.common_folder(str(tmp_path / "tree")) == str(root / ".git")
     run(root, "clone", "-q", str(root), str(tmp_path / "clone"))
     assert git.common_folder(str(tmp_path / "clone")) == str(tmp_path / "clone" / ".git")
-    assert git.common_folder(str(tmp_path)) is git.head(str(tmp_path)) is None
+    assert git.common_folder(str(tmp_path)) is None
+    assert git.head(str(tmp_path)) is None
 
 
 @pytest.mark.parametrize(
