@@ -132,7 +132,7 @@ def _is_known(look: FileDigest, asked: FileToRead) -> bool:
 
 def contents_of(path: str, data: bytes, language: str) -> Contents:
     """Parse a file's bytes and return its contents. Takes bounded time and raises nothing for any bytes."""
-    parsed = parse_source(data, language)
+    parsed = parse_source(data, language, path)
     chunks = chunk_source(path, data, parsed, language)
     row = LANGUAGES.get(language)
     facts = None
