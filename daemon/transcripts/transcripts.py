@@ -18,10 +18,20 @@ from .entry import Recent, TranscriptEntry, TranscriptReader, record_of
 from .gemini import GeminiReader
 from .opencode import OpenCodeReader
 from .plain import PlainReader, PlainTextReader, is_plain_text
+from .qwen_code import QwenCodeReader
 from .transcript_file import Line, lines, not_a_transcript, opened
 
-READERS = (ClaudeCodeReader, CodexReader, CopilotReader, GeminiReader, OpenCodeReader, PlainReader)
-"""The readers of records; the first that recognises a record reads the file."""
+READERS = (
+    QwenCodeReader,
+    ClaudeCodeReader,
+    CodexReader,
+    CopilotReader,
+    GeminiReader,
+    OpenCodeReader,
+    PlainReader,
+)
+"""The readers of records; the first that recognises a record reads the file. Qwen Code's records look like
+Claude Code's to that reader."""
 
 
 def reader_for(head: Iterable[bytes]) -> type[TranscriptReader] | None:

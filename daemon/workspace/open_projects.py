@@ -8,7 +8,7 @@ import os
 from collections.abc import AsyncIterator, Iterator, Mapping
 from functools import partial
 
-from ..config.files import IN_FORCE
+from ..config.files import IN_FORCE, load_project_config
 from ..config.settings import Environment, ProjectConfig, UserConfig
 from ..core.errors import ConfigError, FovealError, StateError
 from ..core.system import System
@@ -38,7 +38,8 @@ from ..project.service import (
     set_excluded,
 )
 from .indexer_client import IndexerClient
-from .project import Project, load, read_settings
+from .project import Project, load
+from .settings_reader import LinkFinder, Links, read_settings
 
 ROOT_CACHE_S = 1.0
 """Seconds after which the root of a folder is looked up on the disk again."""
@@ -77,6 +78,7 @@ class OpenProjects:
         self._forgetting: dict[str, asyncio.Lock] = {}
         """Locks of projects that must not be opened now."""
         self._trust = TrustStore(os.path.join(environment.state_dir, TRUST_FILE), system)
+        self._links = LinkFinder(environment, config, system)
 
     def __iter__(self) -> Iterator[Project]:
         return iter(list(self._projects.values()))
@@ -206,6 +208,19 @@ class OpenProjects:
             if not project.settings.hold():
                 await self._read_settings(project)
 
+    async def config_of(self, root: str) -> ProjectConfig:
+        """Return the settings of a project, which need not be open; the user's if it is gone. Raises
+        `ConfigError`."""
+        project = self._projects.get(root)
+        if project is not None:
+            await self.reload_settings(project)
+            return project.config
+        return await self._work.in_builder(partial(self._closed_config, root))
+
+    def _closed_config(self, root: str) -> ProjectConfig:
+        loaded = load_project_config(root, self._config, self._system)
+        return self._find_links(root, loaded.config, self._trusted(root)[0]).applied(loaded).config
+
     async def trust_of(self, root: str) -> tuple[tuple[TrustFile, ...], Trusted]:
         """Return the files of a project that need trust to take effect, and the files that are trusted."""
         files = await self._work.in_builder(partial(files_to_trust, root, self._system))
@@ -247,6 +262,7 @@ class OpenProjects:
         )
         trusted, problem = await self._work.in_builder(partial(self._trusted, root))
         config = loaded.settings.config
+        links = await self._work.in_builder(partial(self._find_links, root, config, trusted))
         may_share = await self._work.in_builder(partial(self._may_share, root, config, trusted))
         worktree = loaded.worktree
         home = folder if worktree is None else self.folder_of(worktree.home)
@@ -259,6 +275,7 @@ class OpenProjects:
         project = Project(root, folder, loaded, pool, self._system)
         self._set_trust(project, trusted, problem)
         project.settings.stale = self._system.denials != denials
+        project.settings.set(loaded.settings, links)
         self._shared[root] = (config.experience.path, may_share)
         self._projects[root] = project
         self._known.add(root)
@@ -268,13 +285,19 @@ class OpenProjects:
 
     def _may_share(self, root: str, config: ProjectConfig, trusted: Trusted) -> bool:
         """Whether a pool in the repository may be used: it needs trust if only foveal.toml names it."""
-        if config.experience.path == self._config.experience.path:
-            return True
+        return config.experience.path == self._config.experience.path or self._is_trusted(root, trusted)
+
+    def _is_trusted(self, root: str, trusted: Trusted) -> bool:
+        """Whether the user trusts foveal.toml as it is now."""
         try:
             data, _ = self._system.read(os.path.join(root, PROJECT_FILE), FILE_BYTES)
         except OSError:
-            return False  # foveal.toml was just removed, and the pool's path with it
+            return False  # it was just removed, and what it names with it
         return trusted.covers(PROJECT_FILE, data)
+
+    def _find_links(self, root: str, config: ProjectConfig, trusted: Trusted) -> Links:
+        may_name_any = bool(config.linked.names) and self._is_trusted(root, trusted)
+        return self._links.find(root, config, sorted(self._known), trusted=may_name_any)
 
     def _trusted(self, root: str) -> tuple[Trusted, str]:
         """Return the trusted files of a project, and why they can't be read or "". Blocks."""
@@ -290,12 +313,9 @@ class OpenProjects:
     async def _apply_trust(self, root: str) -> None:
         """Apply the current trust to an open project."""
         project = self._projects.get(root)
-        if project is None:
-            return
-        async with project.settings.lock:
-            trusted, problem = await self._work.in_builder(partial(self._trusted, root))
-            self._set_trust(project, trusted, problem)
-            await self._share(project)
+        if project is not None:
+            async with project.settings.lock:
+                await self._read_settings(project)
 
     async def _share(self, project: Project) -> None:
         """Use the pool in the repository, if there is one and it may be used."""
@@ -315,10 +335,11 @@ class OpenProjects:
                 partial(read_settings, project.root, project.folder, self._config, self._system)
             )
         except ConfigError as error:
-            project.set_problem("config", f"{error} {IN_FORCE}")
-        else:
-            project.set_problem("config", problem)
-            project.settings.set(loaded)
+            loaded, problem = project.settings.own, f"{error} {IN_FORCE}"
+        project.set_problem("config", problem)
+        find = partial(self._find_links, project.root, loaded.config, project.settings.trusted)
+        links = await self._work.in_builder(find)
+        project.settings.set(loaded, links)
         await self._share(project)  # a file that changed isn't trusted as it is now
         if project.config.scan != old.scan:
             await self._indexing.reopen(project)

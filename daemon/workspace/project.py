@@ -11,7 +11,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..config.files import LoadedConfig, load_or_last, load_project_config
+from ..config.files import LoadedConfig
 from ..config.settings import ProjectConfig, UserConfig
 from ..core.confined_folder import stamp_now
 from ..core.errors import ProjectUnavailable
@@ -27,8 +27,7 @@ from ..rules.records import RuleSet
 from ..rules.service import ProjectInstructions, discover, is_instruction_path
 from .hot_files import HotFiles, HotNode, UnsavedBuffers
 from .index_view import IndexState, IndexView, ProjectSnapshot, read_tree
-
-LAST_CONFIG = "foveal.last.toml"
+from .settings_reader import NO_LINKS, Links, read_settings
 
 
 class ProjectSettings:
@@ -37,6 +36,7 @@ class ProjectSettings:
     def __init__(
         self, root: str, loaded: LoadedConfig[ProjectConfig], stamp: Stamp | None, system: System
     ) -> None:
+        self._own, self._links = loaded, NO_LINKS
         self.config = loaded.config
         self.warnings = loaded.warnings
         self.trusted: Trusted = NOTHING_TRUSTED
@@ -52,15 +52,23 @@ class ProjectSettings:
         self._system = system
 
     def hold(self) -> bool:
-        """Whether foveal.toml is still the file that was read, by its stamp."""
-        return not self.stale and stamps_hold(self._system.lstat, ((self._path, self.stamp),))
+        """Whether foveal.toml, and what the links depend on, are still as they were read, by their stamps."""
+        own = (self._path, self.stamp)
+        return not self.stale and stamps_hold(self._system.lstat, (own, *self._links.stamps))
 
     def stamp_now(self) -> Stamp | None:
         """Return the stamp of foveal.toml on the disk; None if there is no file."""
         return stamp_now(self._system, self._path)
 
-    def set(self, loaded: LoadedConfig[ProjectConfig]) -> None:
-        """Replace the settings after they were read again."""
+    @property
+    def own(self) -> LoadedConfig[ProjectConfig]:
+        """The settings in force without what is linked."""
+        return self._own
+
+    def set(self, loaded: LoadedConfig[ProjectConfig], links: Links = NO_LINKS) -> None:
+        """Replace the settings after they were read again, and what is linked."""
+        self._own, self._links = loaded, links
+        loaded = links.applied(loaded)
         if (loaded.config, loaded.warnings) != (self.config, self.warnings):
             self.config, self.warnings = loaded.config, loaded.warnings
             self.generation += 1
@@ -70,18 +78,6 @@ class ProjectSettings:
         if trusted != self.trusted:
             self.trusted = trusted
             self.generation += 1
-
-
-def read_settings(
-    root: str, folder: str, user: UserConfig, system: System
-) -> tuple[LoadedConfig[ProjectConfig], str]:
-    """Read foveal.toml, or, if it can't be used, the copy of the last valid one; see `load_or_last`."""
-    return load_or_last(
-        lambda path: load_project_config(root, user, system, path),
-        os.path.join(root, PROJECT_FILE),
-        os.path.join(folder, LAST_CONFIG),
-        system,
-    )
 
 
 EXPERIENCES_WEIGHED = 50
@@ -220,7 +216,7 @@ class Project:
         `index.prepare` first, since comparing all names may take long.
         """
         rules, degraded = self.instructions.rules, self.degraded
-        if policy.deny_paths:
+        if policy.denies_paths:
             rules = replace(rules, warnings=policy.sentences(rules.warnings, self.root))
             degraded = policy.sentences(degraded, self.root)
         return ProjectSnapshot(

@@ -20,6 +20,7 @@ CLAUDE, CODEX, OLD_CODEX = (
     "a832dcec9e5befdba", "01a206be-524e-72e2-a806-e9ad54fcbfe4", "01a206bc-1835-71d3-967d-cf720d8a2a23",
 )  # fmt: skip
 COPILOT = "0838d498-86a4-4047-835c-40a0ef49544b"
+QWEN = "general-purpose-call_9a8c72015506"
 OPENCODE, EXPLORER = "ses_df5ce342effef1M07TfhlOdsh7", "ses_df5cdbfd2ffeH2pRvcB35n8tkC"
 
 
@@ -54,6 +55,8 @@ OPENCODE, EXPLORER = "ses_df5ce342effef1M07TfhlOdsh7", "ses_df5cdbfd2ffeH2pRvcB3
         ("copilot/events-edit", "", [(*COUNTER, "starlette/_gnu.py")]),
         ("copilot/events-subagent", "", [(COPILOT, *BUFFER, GZIP)]),  # one file holds both agents
         ("gemini/chat-session", "", [(*COUNTER, "starlette/_impala.py")]),
+        ("qwen-code/main-transcript", "", []),  # its only edit was refused
+        ("qwen-code/subagent-transcript", QWEN, [(QWEN, *BUFFER, GZIP)]),
         ("opencode/main-edit", "", [(*COUNTER, "pkg/gzip.py")]),
         ("opencode/main-delegates", "", []),
         ("opencode/subagent", OPENCODE, [(OPENCODE, *BUFFER, "pkg/gzip.py")]),
@@ -96,6 +99,8 @@ def test_decisions_of_real_hosts_are_found(name: str, owner: str, expected: list
             "gemini/chat-session",
             "edited starlette/_impala.py, named applications.py, named starlette/routing.py",
         ),
+        ("qwen-code/main-transcript", "named applications.py, named starlette/routing.py"),
+        ("qwen-code/subagent-transcript", f"read {GZIP}"),  # its edit failed
         ("opencode/main-edit", "read pkg/gzip.py, edited pkg/gzip.py, named applications.py"),
     ],
 )
