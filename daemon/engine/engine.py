@@ -104,7 +104,13 @@ class Engine:
         )
         meaning = ExperienceMeaning(self.semantics, self._work)
         sources = ContextSources(
-            self._searching, self.item_search, meaning, self.permissions, self._work, system
+            self._searching,
+            self.item_search,
+            meaning,
+            self.permissions,
+            self.commit_marks,
+            self._work,
+            system,
         )
         self.contexts = Contexts(
             self.scopes,
