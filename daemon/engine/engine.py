@@ -104,7 +104,14 @@ class Engine:
         )
         meaning = ExperienceMeaning(self.semantics, self._work)
         sources = ContextSources(
-            self._searching, self.answers, self.item_search, meaning, self.permissions, self._work, system
+            self._searching,
+            self.answers,
+            self.item_search,
+            meaning,
+            self.permissions,
+            self.commit_marks,
+            self._work,
+            system,
         )
         self.contexts = Contexts(
             self.scopes,

@@ -14,7 +14,7 @@ from ..core.errors import ConfigError, FovealError, StateError
 from ..core.system import System
 from ..core.work import SharedWork, Work
 from ..memory.records import Criteria
-from ..memory.service import Pool
+from ..memory.service import Pools
 from ..privacy.trust import (
     FILE_BYTES,
     NOTHING_TRUSTED,
@@ -29,7 +29,9 @@ from ..project.service import (
     check_named_root,
     find_root,
     is_temporary,
+    known_projects,
     known_roots,
+    make_usable,
     project_folder,
     relative_path,
     resolved,
@@ -65,6 +67,8 @@ class OpenProjects:
         self._work = work
         self._indexing = indexing
         self._projects: dict[str, Project] = {}
+        kept = Criteria(config.experience.max_age_days or None, config.experience.max_count or None)
+        self._pools = Pools(kept, system)
         self._known: set[str] = set()
         self._shared: dict[str, tuple[str, bool]] = {}
         """The pool in each repository, and whether it may be used."""
@@ -157,6 +161,18 @@ class OpenProjects:
         roots = await self._work.in_builder(partial(known_roots, self._environment.state_dir, self._system))
         return tuple(self.folder_of(other) for other in roots if other != root)
 
+    async def family_of(self, root: str) -> tuple[str, tuple[str, ...]]:
+        """Return the folder with the pool of a project, and the roots of the others whose pool it is too:
+        work trees of the repository that were opened and exist."""
+        known = await self._work.in_builder(
+            partial(known_projects, self._environment.state_dir, self._system)
+        )
+        homes = {record.root: record.home for record in known}
+        home = homes.get(root) or root
+        family = [other for other, its_home in homes.items() if its_home == home and other != root]
+        others = await asyncio.to_thread(lambda: tuple(filter(os.path.isdir, family)))
+        return self.folder_of(home), others
+
     async def is_in(self, root: str, folder: str) -> bool:
         """Whether a folder, which may be gone, belongs to a project."""
         try:
@@ -248,18 +264,13 @@ class OpenProjects:
         config = loaded.settings.config
         links = await self._work.in_builder(partial(self._find_links, root, config, trusted))
         may_share = await self._work.in_builder(partial(self._may_share, root, config, trusted))
+        worktree = loaded.worktree
+        home = folder if worktree is None else self.folder_of(worktree.home)
+        if home != folder:
+            state = self._environment.state_dir
+            await self._work.in_builder(partial(make_usable, home, state, self._system))
         pool = await self._work.in_writer(
-            partial(
-                Pool,
-                os.path.join(folder, "experiences.jsonl"),
-                self._system,
-                root=root,
-                shared=config.experience.path,
-                trusted=may_share,
-                retention=Criteria(
-                    self._config.experience.max_age_days or None, self._config.experience.max_count or None
-                ),
-            )
+            partial(self._pools.open, root, folder, home, worktree, config.experience.path, trusted=may_share)
         )
         project = Project(root, folder, loaded, pool, self._system)
         self._set_trust(project, trusted, problem)

@@ -21,8 +21,8 @@ from ..memory.records import Chosen
 from ..memory.service import FileSketches, Pool, choose, visible_experiences
 from ..privacy.policy import NO_POLICY, Policy
 from ..privacy.trust import NOTHING_TRUSTED, PROJECT_FILE, Trusted
-from ..project.records import ProjectState, Shown
-from ..project.service import KnownMetadata, Tree, make_usable, write_record
+from ..project.records import ProjectState, Shown, Worktree
+from ..project.service import KnownMetadata, Tree, make_usable, worktree_of, write_record
 from ..rules.records import RuleSet
 from ..rules.service import ProjectInstructions, discover, is_instruction_path
 from .hot_files import HotFiles, HotNode, UnsavedBuffers
@@ -94,6 +94,8 @@ class LoadedProject(Struct, frozen=True):
     activity: tuple[FileActivity, ...]
     quarantined: str = ""
     """The entries of the project's folder that were quarantined, in words."""
+    worktree: Worktree | None = None
+    """The work tree that the root is of its repository, if any."""
     config_problem: str = ""
     """Why the last valid settings are used instead of foveal.toml, in words."""
 
@@ -110,10 +112,13 @@ def load(root: str, folder: str, user: UserConfig, home: str, system: System) ->
     config_stamp = stamp_now(system, os.path.join(root, PROJECT_FILE))
     quarantined = make_usable(folder, os.path.dirname(os.path.dirname(folder)), system)
     settings, problem = read_settings(root, folder, user, system)
-    write_record(root, folder, system)
+    worktree = worktree_of(root, system)
+    write_record(root, folder, system, home="" if worktree is None else worktree.home)
     tree, activity = read_tree(root, folder)
     rules = discover(root, home, tree.files if tree else (), system)
-    return LoadedProject(tree or Tree(root), settings, config_stamp, rules, activity, quarantined, problem)
+    return LoadedProject(
+        tree or Tree(root), settings, config_stamp, rules, activity, quarantined, worktree, problem
+    )
 
 
 class Project:
