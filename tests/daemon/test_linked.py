@@ -163,6 +163,19 @@ def test_agents_see_of_a_linked_project_what_its_rules_allow(world: LinkedWorld)
     assert str(refused).replace("payments/payments/charge", "nowhere/a") == str(nowhere)
 
 
+def test_status_names_the_links_that_an_agent_may_see(world: LinkedWorld) -> None:
+    def links(**fields: Any) -> dict[str, str]:
+        [project] = world.daemon.call("Status", cwd=world.root, **fields)["projects"]
+        return {each["path"]: each["state"] for each in project["linked"]}
+
+    assert {path: links()[path] for path in ("../payments", "../common")} == {
+        "../payments": "ready",
+        "../common": "ready",
+    }
+    assert "../payments" in links(agent_name="reader")
+    assert "../payments" not in links(agent_name="stranger")
+
+
 def test_rules_of_a_linked_project_hold_from_their_next_change_on(world: LinkedWorld) -> None:
     rules = world.folder / "payments" / "foveal.toml"
     before = rules.read_text()
