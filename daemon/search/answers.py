@@ -6,6 +6,7 @@ If the index isn't fresh in time, `degraded` in the answer says so.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Container, Sequence
 from functools import partial
 from typing import Any, Literal, TypeVar
@@ -167,6 +168,8 @@ class SearchAnswers:
         degraded += await self._settle(call)
         found = await self._searching.search(call.project, question, call.deadline, call.policy)
         asked = [Asked(call, found), *await elsewhere]
+        if len(asked) > 1 and any(each.result.intent == "structural" for each in asked):
+            asked = await self._work.in_builder(partial(_over_borders, question, asked))
         if len(asked) == 1:
             result, results = await self._lines(asked[0], question, degraded)
         else:
@@ -305,6 +308,21 @@ class SearchAnswers:
         await self._freshness.wait_searchable(project, deadline)
         late = ["the tree was not compared with the disk in time"] if call.fresh == "tree" else []
         return [*late, *filter(None, (project.index_state.unsettled(project.tree, call.policy),))]
+
+
+def _over_borders(question: SearchQuery, asked: Sequence[Asked]) -> list[Asked]:
+    from .border_hits import over_borders  # imported here for the same reason as below
+
+    answered = [
+        (
+            each.call.snapshot,
+            each.linked.prefix if each.linked is not None else os.path.basename(each.call.project.root),
+            each.result,
+        )
+        for each in asked
+    ]
+    found = over_borders(question, answered)
+    return [replace(each, result=result) for each, result in zip(asked, found, strict=True)]
 
 
 def _read_changes(snapshot: ProjectSnapshot, span: str) -> Diff:
