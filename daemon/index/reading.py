@@ -103,10 +103,14 @@ class FileReader:
     def read(self, asked: FileToRead) -> Read:
         """Read and parse a file, unless its content is the known one."""
         look, data, problem = self._bytes(asked)
-        same = look.digest == asked.digest and look.language == asked.former_language
-        if look.skipped or (asked.digest and same):
+        if look.skipped or _is_known(look, asked):
             return Read(look, None, problem)
         return Read(look, contents_of(look.path, data, look.language))
+
+    def confirm(self, asked: FileToRead) -> Read | None:
+        """Read a file without parsing it; return None if its content isn't the known one."""
+        look, _, _ = self._bytes(asked)
+        return Read(look, None) if _is_known(look, asked) else None
 
     def _bytes(self, asked: FileToRead) -> tuple[FileDigest, bytes, str]:
         # Taken before the read, because a write during the read may leave the file's mtime unchanged.
@@ -133,6 +137,11 @@ class FileReader:
         is_open = asked.language in ("", NOTEBOOK)  # only the content tells
         language = language_of(asked.path, data[:256]) if is_open else asked.language
         return look._replace(digest=digest, language=language), data, ""
+
+
+def _is_known(look: FileDigest, asked: FileToRead) -> bool:
+    same = look.digest == asked.digest and look.language == asked.former_language
+    return same and bool(asked.digest)
 
 
 def contents_of(path: str, data: bytes, language: str) -> Contents:
