@@ -43,6 +43,7 @@ BUDGETS_S: Final[Mapping[str, float]] = {
     "sessionEnd": END_S,
     "SessionShutdown": END_S,
     "cline PostToolUse": PROMPT_S,
+    "droid PostToolUse": PROMPT_S,
 }
 """Maximum seconds by event, or by host and event where a prompt's context comes with another event."""
 
@@ -68,7 +69,13 @@ that ends kills its hooks."""
 ANSWER_SHARE: Final = 0.8
 """Share of the remaining time for the daemon to start, and again to answer; the rest is for the way back."""
 
-VARIABLES: Final = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR", "CURSOR_VERSION", "AI_AGENT")
+VARIABLES: Final = (
+    "CLAUDE_PROJECT_DIR",
+    "CURSOR_PROJECT_DIR",
+    "FACTORY_PROJECT_DIR",
+    "CURSOR_VERSION",
+    "AI_AGENT",
+)
 """Environment variables of hosts that the daemon gets; AI_AGENT names Claude Code's version."""
 
 USAGE: Final = (

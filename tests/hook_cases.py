@@ -10,7 +10,7 @@ from typing import Any
 from foveal.daemon.hooks.answer import CONTEXT_TAG
 
 PAYLOADS = Path(__file__).parent / "hook_payloads"
-HOSTS = ("claude-code", "codex", "cursor", "gemini", "copilot", "opencode", "qwen-code", "cline")
+HOSTS = ("claude-code", "codex", "cursor", "gemini", "copilot", "opencode", "qwen-code", "cline", "droid")
 RECORDED_ROOT = "/home/ada/shop"
 
 CONTEXT_EVENTS: Mapping[str, frozenset[str]] = {
@@ -22,6 +22,7 @@ CONTEXT_EVENTS: Mapping[str, frozenset[str]] = {
     "opencode": frozenset(("SessionStart", "UserPromptSubmit", "SubagentStart", "PostToolUse")),
     "qwen-code": frozenset(("UserPromptSubmit", "PostToolUse")),
     "cline": frozenset(("PostToolUse",)),
+    "droid": frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse")),
 }
 """The events whose answers a host takes text from, as its documentation or its types have it."""
 
@@ -85,7 +86,7 @@ def context_of(host: str, name: str, output: str) -> str:
         assert set(fields) <= {"systemMessage", "hookSpecificOutput"}
         assert fields, "an empty object says nothing"
         if "systemMessage" in fields:
-            assert host in {"claude-code", "codex", "gemini", "qwen-code"}
+            assert host in {"claude-code", "codex", "gemini", "qwen-code", "droid"}
             assert isinstance(fields["systemMessage"], str)
             assert "\n" not in fields["systemMessage"]
         if "hookSpecificOutput" in fields:

@@ -16,6 +16,7 @@ from .cline import ClineReader
 from .codex import CodexReader
 from .copilot import CopilotReader
 from .cursor import Cursor, digest_before
+from .droid import DroidReader
 from .entry import Recent, TranscriptEntry, TranscriptReader, record_of
 from .gemini import GeminiReader
 from .opencode import OpenCodeReader
@@ -28,6 +29,7 @@ READERS = (
     ClaudeCodeReader,
     CodexReader,
     CopilotReader,
+    DroidReader,
     GeminiReader,
     OpenCodeReader,
     PlainReader,

@@ -7,6 +7,7 @@ from .cline import CLINE
 from .codex import CODEX
 from .copilot import COPILOT
 from .cursor import CURSOR
+from .droid import DROID
 from .gemini import GEMINI
 from .git import GIT
 from .host import Host
@@ -24,6 +25,7 @@ HOSTS: tuple[Host, ...] = (
     OPENCODE,
     QWEN_CODE,
     CLINE,
+    DROID,
     GIT,
 )
 """All hosts. If two define an MCP server of the same name for the same scope, the earlier host counts."""

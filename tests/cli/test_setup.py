@@ -32,11 +32,12 @@ SETTINGS = {
     ".copilot/mcp-config.json": text_of(SERVERS),
     ".config/opencode/opencode.json": text_of({"mcp": {"others": {"type": "remote", "url": "https://x"}}}),
     ".cline/data/settings/cline_mcp_settings.json": text_of(SERVERS),
+    ".factory/settings.json": text_of(CLAUDE_LIKE),
     ".qwen/settings.json": with_comments({**CLAUDE_LIKE, **SERVERS}),
 }
 """Settings as people have them: with comments, tabs, CRLF, a byte order mark, on one line."""
 
-HOSTS = ["claude-code", "cursor", "codex", "gemini", "copilot", "opencode", "qwen-code", "cline"]
+HOSTS = ["claude-code", "cursor", "codex", "gemini", "copilot", "opencode", "qwen-code", "cline", "droid"]
 
 
 @pytest.fixture

@@ -60,7 +60,7 @@ KINDS: dict[str, str] = {
 """The kind of each event, whatever the case of its name."""
 
 OTHER_KINDS: dict[str, str] = {
-    **{f"{host}/SessionStart_resume": "resume" for host in ("claude-code", "codex", "qwen-code")},
+    **{f"{host}/SessionStart_resume": "resume" for host in ("claude-code", "codex", "qwen-code", "droid")},
     **{f"{host}/SessionStart_compact": "restart" for host in ("claude-code", "codex")},
     "real claude-code/SessionStart-fork": "resume",
     "real qwen-code/SessionStart-resume": "resume",
@@ -144,7 +144,7 @@ def test_payload_becomes_its_event(case: str) -> None:
         told = case in RECORDED and not case.endswith(("_wakeup", "_continued"))
         assert (event.prompt, event.by_person) == (QUESTION, True) or not told
     if event.kind == "announce":
-        assert event.prompt in {TASK, REAL_TASK} or host == "real claude-code"
+        assert event.prompt in {TASK, REAL_TASK} or host in {"real claude-code", "real droid"}
     if event.kind == "subagent_end" and not host.endswith("opencode"):
         assert event.transcript_path or event.report
 
@@ -189,6 +189,7 @@ def test_subagents_and_their_parents() -> None:
         ("gemini", "AfterTool", (EDITED,)),
         ("qwen-code", "PostToolUse", (EDITED,)),
         ("cline", "PostToolUse", (EDITED,)),
+        ("droid", "PostToolUse", (EDITED,)),
         ("cline", "PostToolUse_vscode", (EDITED,)),
         ("copilot", "postToolUse_text", ("src/shop/tokens.py",)),
         ("copilot", "vscode_PostToolUse", (EDITED,)),
@@ -260,6 +261,14 @@ def test_cline_tells_prompt_and_task_by_its_files() -> None:
     call = text[text.index('"name": "spawn_agent"') :]
     assert find(f"{text}{call}", "subagent") == "", "of two nobody knows which"
     assert (find("", ""), find("no JSON", "subagent")) == ("", "")
+
+
+def test_droid_tells_its_prompt_by_the_transcript() -> None:
+    assert event_of("real droid", "PostToolUse-Edit").transcript_path.endswith(".jsonl")
+    find, text = hooks_of("droid").task_in, (TRANSCRIPTS / "droid" / "session.jsonl").read_text()
+    assert find is not None
+    assert find(text, "") == "Read docstrings of schemas less often.", "neither a reminder nor a result"
+    assert (find("", ""), find('["user"]\n{"message": "user"}\n', "")) == ("", "")
 
 
 def test_cline_says_what_a_search_found() -> None:

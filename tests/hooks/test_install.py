@@ -25,7 +25,7 @@ from tests.hook_install_cases import (
     tree,
 )
 
-AGENTS = ("claude-code", "codex", "cursor", "gemini", "copilot", "opencode", "qwen-code", "cline")
+AGENTS = ("claude-code", "codex", "cursor", "gemini", "copilot", "opencode", "qwen-code", "cline", "droid")
 
 COMMON = "SessionStart SessionEnd UserPromptSubmit PreToolUse PostToolUse PreCompact SubagentStart SubagentStop Stop"
 EVENTS: Mapping[str, tuple[str, frozenset[str]]] = {
@@ -45,6 +45,10 @@ EVENTS: Mapping[str, tuple[str, frozenset[str]]] = {
     "copilot": (
         "sessionStart sessionEnd userPromptSubmitted postToolUse agentStop subagentStart subagentStop preCompact",
         frozenset({"type", "bash", "timeoutSec"}),
+    ),
+    "droid": (
+        "SessionStart UserPromptSubmit PostToolUse SubagentStop PreCompact Stop SessionEnd",
+        frozenset({"type", "command", "timeout"}),
     ),
     "qwen-code": (
         "SessionStart UserPromptSubmit PostToolUse SubagentStop PreCompact Stop SessionEnd",
@@ -72,6 +76,10 @@ FILES: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "gemini": {
         "user": {".gemini/settings.json": {**CLAUDE_LIKE, **SERVERS}},
         "project": {"work/shop/.gemini/settings.json": {**CLAUDE_LIKE, **SERVERS}},
+    },
+    "droid": {
+        "user": {".factory/settings.json": CLAUDE_LIKE, ".factory/mcp.json": SERVERS},
+        "project": {"work/shop/.factory/settings.json": CLAUDE_LIKE, "work/shop/.factory/mcp.json": SERVERS},
     },
     "qwen-code": {
         "user": {".qwen/settings.json": {**CLAUDE_LIKE, **SERVERS}},
@@ -198,6 +206,7 @@ def test_install_registers_events_beside_those_of_others(machine: Machine, host:
         ("qwen-code", ".qwen/settings.json", ("mcpServers", "foveal"), {"command": "P", "args": ["mcp"]}),
         ("copilot", ".copilot/mcp-config.json", ("mcpServers", "foveal"), {"type": "local", "command": "P", "args": ["mcp"], "tools": ["*"]}),
         ("opencode", ".config/opencode/opencode.json", ("mcp", "foveal"), {"type": "local", "command": ["P", "mcp"], "enabled": True}),
+        ("droid", ".factory/mcp.json", ("mcpServers", "foveal"), {"type": "stdio", "command": "P", "args": ["mcp"]}),
         ("cline", ".cline/data/settings/cline_mcp_settings.json", ("mcpServers", "foveal"), {"command": "P", "args": ["mcp"], "disabled": False}),
         ("codex", ".codex/config.toml", ("mcp_servers", "foveal"), {"command": "P", "args": ["mcp"]}),
     ],
