@@ -44,6 +44,7 @@ BUDGETS_S: Final[Mapping[str, float]] = {
     "SessionShutdown": END_S,
     "cline PostToolUse": PROMPT_S,
     "droid PostToolUse": PROMPT_S,
+    "PreInvocation": PROMPT_S,
 }
 """Maximum seconds by event, or by host and event where a prompt's context comes with another event."""
 
@@ -52,7 +53,7 @@ AWAITED: Final = frozenset(("SessionStart", "sessionStart"))
 
 STARTING: Final = AWAITED | {
     *("UserPromptSubmit", "userPromptSubmitted", "beforeSubmitPrompt", "BeforeAgent"),
-    *("TaskStart", "TaskResume"),
+    *("TaskStart", "TaskResume", "PreInvocation"),
 }
 """Events that start a daemon if none runs. Those outside `AWAITED` don't wait for it."""
 

@@ -283,7 +283,7 @@ class Responder:
             # The host stopped waiting. It is still pending, but not for ever: each try delays a tool.
             window.pending_prompt, window.given_up = ("" if window.given_up == prompt else prompt), prompt
             raise
-        if begins and found.late and window.given_up != prompt:
+        if found.late and (begins or event.transcript_path) and window.given_up != prompt:
             window.pending_prompt = window.given_up = prompt
         return HookAnswer(found.text) if found.text and window.is_new(found.text) else NOTHING
 

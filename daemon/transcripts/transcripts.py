@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 
+from .antigravity import AntigravityReader
 from .claude_code import ClaudeCodeReader
 from .cline import ClineReader
 from .codex import CodexReader
@@ -32,6 +33,7 @@ READERS = (
     DroidReader,
     GeminiReader,
     OpenCodeReader,
+    AntigravityReader,
     PlainReader,
 )
 """The readers of records; the first that recognises a record reads the file. Qwen Code's records look like

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .antigravity import ANTIGRAVITY
 from .claude_code import CLAUDE_CODE
 from .cline import CLINE
 from .codex import CODEX
@@ -26,6 +27,7 @@ HOSTS: tuple[Host, ...] = (
     QWEN_CODE,
     CLINE,
     DROID,
+    ANTIGRAVITY,
     GIT,
 )
 """All hosts. If two define an MCP server of the same name for the same scope, the earlier host counts."""

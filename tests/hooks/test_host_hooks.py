@@ -50,7 +50,7 @@ KINDS: dict[str, str] = {
         ("userpromptsubmit", "userpromptsubmitted", "beforesubmitprompt", "beforeagent"), "prompt"
     ),
     "pretooluse": "announce",
-    **dict.fromkeys(("posttooluse", "afterfileedit", "aftertool"), "edit"),
+    **dict.fromkeys(("posttooluse", "afterfileedit", "aftertool", "preinvocation"), "edit"),
     "subagentstart": "subagent",
     "subagentstop": "subagent_end",
     "precompact": "compacting",
@@ -190,6 +190,7 @@ def test_subagents_and_their_parents() -> None:
         ("qwen-code", "PostToolUse", (EDITED,)),
         ("cline", "PostToolUse", (EDITED,)),
         ("droid", "PostToolUse", (EDITED,)),
+        ("antigravity", "PostToolUse", (EDITED,)),
         ("cline", "PostToolUse_vscode", (EDITED,)),
         ("copilot", "postToolUse_text", ("src/shop/tokens.py",)),
         ("copilot", "vscode_PostToolUse", (EDITED,)),
@@ -271,6 +272,18 @@ def test_droid_tells_its_prompt_by_the_transcript() -> None:
     assert (find("", ""), find('["user"]\n{"message": "user"}\n', "")) == ("", "")
 
 
+def test_antigravity_tells_its_prompt_by_the_transcript() -> None:
+    assert event_of("antigravity", "PreInvocation").transcript_path.endswith("/transcript.jsonl")
+    assert event_of("antigravity", "PostToolUse").transcript_path == ""
+    assert read("antigravity", "PostToolUse", error="no such text") is None
+    find = hooks_of("antigravity").task_in
+    assert find is not None
+    asked = {"type": "USER_INPUT", "content": "<USER_REQUEST>\nWhy?\n</USER_REQUEST>\n<ADDITIONAL_METADATA>x"}
+    answered = {"type": "PLANNER_RESPONSE", "content": "Because of USER_INPUT."}
+    assert find(f"{json.dumps(asked)}\n{json.dumps(answered)}\n", "") == "Why?"
+    assert find('cut off "USER_INPUT"}\n', "") == ""
+
+
 def test_cline_says_what_a_search_found() -> None:
     def use(name: str, given: dict[str, Any], output: object) -> ToolUse | None:
         told = {"name": name, "input": given, "output": output}
@@ -349,7 +362,9 @@ def test_answers_have_the_hosts_form(host: str) -> None:
         assert hooks.write(name, HookAnswer()) == ""
     output = hooks.write("sessionStart", HookAnswer(message="line"))
     assert output == (
-        "" if host in {"cursor", "copilot", "opencode", "cline"} else '{"systemMessage":"line"}'
+        ""
+        if host in {"cursor", "copilot", "opencode", "cline", "antigravity"}
+        else '{"systemMessage":"line"}'
     )
 
 

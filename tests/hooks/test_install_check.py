@@ -9,20 +9,10 @@ from typing import Any
 import pytest
 from foveal.cli.text import local_time
 
+from tests.hook_cases import HOSTS
 from tests.hook_install_cases import Machine, text_of, tree
 
-AGENTS = (
-    "claude-code",
-    "codex",
-    "cursor",
-    "gemini",
-    "copilot",
-    "opencode",
-    "qwen-code",
-    "cline",
-    "droid",
-    "git",
-)
+AGENTS = (*HOSTS, "git")
 
 
 def checked(machine: Machine, *arguments: str) -> tuple[int, str]:

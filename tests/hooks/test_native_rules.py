@@ -62,6 +62,9 @@ def test_native_rules_of_each_host() -> None:
             *("~/.factory/AGENTS.md", ".agents/AGENTS.md"),
         },
     )
+    check("antigravity", (*ALL, ".agents/rules/a.md"), {
+        "AGENTS.md", "GEMINI.md", "~/.gemini/GEMINI.md", ".agents/rules/a.md",
+    })  # fmt: skip
     check("cline", (*ALL, ".cline/rules/a.md"), {"AGENTS.md", ".clinerules/f.md", ".cline/rules/a.md"})
     check("git", ALL, set())
 
