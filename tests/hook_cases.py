@@ -27,7 +27,7 @@ RECORDED_ROOT = "/home/ada/shop"
 CONTEXT_EVENTS: Mapping[str, frozenset[str]] = {
     "claude-code": frozenset(("SessionStart", "UserPromptSubmit", "SubagentStart", "PostToolUse")),
     "codex": frozenset(("SessionStart", "UserPromptSubmit", "SubagentStart", "PostToolUse")),
-    "cursor": frozenset(("sessionStart", "postToolUse")),
+    "cursor": frozenset(("sessionStart", "beforeSubmitPrompt", "postToolUse")),
     "gemini": frozenset(("SessionStart", "BeforeAgent", "AfterTool")),
     "copilot": frozenset(("sessionStart", "subagentStart", "postToolUse", "SessionStart", "PostToolUse")),
     "opencode": frozenset(("SessionStart", "UserPromptSubmit", "SubagentStart", "PostToolUse")),
@@ -86,6 +86,7 @@ def context_of(host: str, name: str, output: str) -> str:
     assert not output.endswith("\n")
     text = ""
     if host == "cursor":
+        assert fields.pop("continue", None) is (True if event == "beforeSubmitPrompt" else None)
         assert set(fields) == {"additional_context"}
         text = fields["additional_context"]
     elif host == "cline":

@@ -158,7 +158,10 @@ class Responder:
             case "turn_end":
                 await self._part(self._backend.idle(event.origin), clock)
             case "compacting":
+                window = self._window(event.origin)
+                keeps_start = window.started and event.keeps_start
                 self._clear(event.origin)
+                window.started = window.started or keeps_start
             case "end":
                 self._windows.drop(_key(event.origin))
                 await self._part(self._backend.end(event.origin), clock)
@@ -316,7 +319,8 @@ class Responder:
 
     async def _news(self, origin: Origin, prompt: str, limit: OutputLimit, clock: Clock) -> HookContext:
         """Return a prompt's additions to its window, if there are any."""
-        request = _request(origin, prompt, OutputLimit(text_limit(limit), limit.tokens), clock, news=True)
+        tokens = None if limit.tokens is None else max(1, limit.tokens - len(limit.lead) // 3)
+        request = _request(origin, prompt, OutputLimit(text_limit(limit), tokens), clock, news=True)
         found = await self._context(request, clock)
         return replace(found, text=wrapped(found.text, limit))
 
@@ -350,7 +354,7 @@ class Responder:
         """
         head = "\n\n".join(sections)
         left = text_limit(limit) - len(head) - 2
-        tokens = None if limit.tokens is None else max(1, limit.tokens - len(head) // 3)
+        tokens = None if limit.tokens is None else max(1, limit.tokens - len(head + limit.lead) // 3)
         news, found = HookContext(), HookContext()
         if prompt and origin.session_id and left >= LEAST_CHARACTERS:
             request = _request(origin, prompt, OutputLimit(left, tokens), clock, news=True)

@@ -72,7 +72,8 @@ class Event(Struct, frozen=True):
       event brings the prompt that is answered, which the transcript may contain.
     - `turn_end`: an agent waits for its user; `end`: a conversation ends, and may be resumed.
       `transcript_path` is the conversation's, perhaps empty.
-    - `compacting`: a context window is about to be summarized.
+    - `compacting`: a context window is about to be summarized. With `keeps_start` the text that it began with
+      stays.
     - `moved`: a repository's checked-out commit changed, perhaps to a new commit.
     """
 
@@ -87,3 +88,4 @@ class Event(Struct, frozen=True):
     paths: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
     use: ToolUse | None = None
+    keeps_start: bool = False

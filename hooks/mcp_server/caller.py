@@ -151,7 +151,7 @@ _OTHERWISE = "go on without this tool, and tell the user to run: foveal doctor"
 
 _HINTS = {
     codes.INVALID_PARAMS: "correct the argument and call the tool again",
-    codes.NOT_FOUND: "check the name with search_code or find_symbol and call the tool again",
+    codes.NOT_FOUND: "check the name with search_code and call the tool again",
     codes.PERMISSION_DENIED: "this project's policy keeps it from this agent: go on without it",
     codes.PROJECT_UNAVAILABLE: (
         "no project can be served there: the user can name one, with `foveal mcp --project DIR`"

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 import pytest
 from foveal.daemon.context.records import NO_HELP, ToolHelp
 from foveal.daemon.core.errors import DeadlineExceeded, FovealError
+from foveal.daemon.hooks.answer import text_limit
 from foveal.daemon.hooks.payloads import EVENTS_MAX, REPEAT_S, SAME_MS, RecentEvents
 from foveal.daemon.hooks.responder import (
     SENT_MAX,
@@ -379,6 +380,25 @@ async def test_conversation_without_id_is_keyed_by_folder(ground: Recorder, resp
     assert "set_relevant_context" not in answer.context
     assert "open" not in ground.calls
     assert (await ask(responder, Event("prompt", nameless, "one"))).context
+
+
+async def test_start_that_outlives_a_compaction_is_not_sent_again(responder: Responder) -> None:
+    cursor = replace(MAIN, host="cursor")
+    for keeps, again in ((True, False), (False, True)):
+        await ask(responder, Event("start", cursor))
+        await ask(responder, Event("compacting", cursor, keeps_start=keeps))
+        answer = await ask(responder, Event("prompt", cursor, "one"))
+        assert ("set_relevant_context" in answer.context) is again
+        assert "one" in answer.context, "what came with prompts is lost"
+
+
+async def test_first_line_of_a_text_counts(ground: Recorder, responder: Responder) -> None:
+    limit = OutputLimit(4_000, 1_000, lead="L" * 300)
+    await ask(responder, Event("start", MAIN))
+    answer = await ask(responder, Event("prompt", MAIN, "one"), limit)
+    assert answer.context.startswith(f"<foveal-context>\n{limit.lead}\n\n")
+    assert ground.asks[-1].limit == OutputLimit(text_limit(limit), 900)
+    assert text_limit(limit) == text_limit(OutputLimit(4_000)) - 302
 
 
 @pytest.mark.parametrize("failure", [FovealError("no"), DeadlineExceeded("late"), TimeoutError()])

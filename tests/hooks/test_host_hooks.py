@@ -348,12 +348,27 @@ def test_formats_of_hosts_that_run_each_others_hooks() -> None:
     assert host_version("codex", {"AI_AGENT": "claude-code_2-1-330_harness"}) == ""
 
 
+def test_text_for_a_prompt_depends_on_the_host() -> None:
+    """Codex puts it behind the prompt as a message of its own; Cursor takes it from version 3.20 on."""
+    limit = hooks_of("codex").limit("UserPromptSubmit")
+    text = wrapped("x\n" * 9_000, limit)
+    assert text.splitlines()[1].startswith("The user's message above is the request;")
+    assert len(text) <= limit.characters
+    assert "message above" not in wrapped("x", hooks_of("codex").limit("SessionStart"))
+    assert wrapped("", limit) == ""
+    cursor = hooks_of("cursor")
+    assert host_version("cursor", {"CURSOR_VERSION": "3.20.17"}) == "3.20.17"
+    known = {version: cursor.limit("beforeSubmitPrompt", version) for version in ("", "3.9.4", "3.20.17")}
+    assert [limit.characters for limit in known.values()] == [0, 0, 9_500]
+    assert cursor.limit("postToolUse").characters == 8_000
+
+
 @pytest.mark.parametrize("host", HOSTS)
 def test_answers_have_the_hosts_form(host: str) -> None:
     hooks = hooks_of(host)
     assert hooks.limits.keys() >= CONTEXT_EVENTS[host]
     for name in sorted({event_name(name) for found, name in recorded() if found == host}):
-        limit = hooks.limit(name)
+        limit = hooks.limit(name, "3.20.17")
         text = wrapped('## Rules\n\nUse "quotes", ümläuts -> and \u2028 lines => <a>.\n', limit)
         assert bool(text) is (name in CONTEXT_EVENTS[host]), name
         output = hooks.write(name, HookAnswer(text))

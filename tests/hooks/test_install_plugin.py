@@ -24,8 +24,7 @@ from tests.hook_install_cases import Machine, text_of, tree
 
 DATA = Path(__file__).parents[2] / "hooks"
 TOOLS = (
-    "get_context", "search_code", "find_symbol", "expand_focus", "set_relevant_context", "get_relevant_context",
-    "record_decision", "list_decisions", "status",
+    "get_context", "search_code", "record_decision", "set_relevant_context", "recall",
 )  # fmt: skip
 
 
