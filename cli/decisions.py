@@ -64,12 +64,17 @@ def decisions_command() -> None:
     SINCE,
     UNTIL,
     flag("--deleted", "Only deleted ones."),
+    flag("--all-worktrees everywhere", "Also those of the repository's other work trees."),
     limit(0, LIST_LIMIT, "decisions"),
     CWD,
     group=decisions_command,
 )
 def list_decisions(reply: Reply, run: Run) -> Iterator[str]:
-    """List this project's decisions, the newest first."""
+    """List this project's decisions, the newest first.
+
+    Of a repository with several work trees these are the decisions made in this one, and those whose commit
+    is checked out here.
+    """
     for experience in reply["experiences"]:
         yield from describe(experience)
     shown = len(reply["experiences"])
@@ -77,6 +82,8 @@ def list_decisions(reply: Reply, run: Run) -> Iterator[str]:
     is_cut = run.limit == LIST_LIMIT or shown < run.limit  # a large page ends early
     more = "foveal decisions export has all" if is_cut else "--limit shows more"
     yield from _rest(shown, reply["total"], nothing, more)
+    if reply.get("elsewhere"):
+        yield Remark(f"{reply['elsewhere']:,} more in other work trees; --all-worktrees shows them")
 
 
 @show_command(
@@ -261,9 +268,17 @@ def describe(experience: Reply) -> Iterator[str]:
         ("why", experience["rationale"]),
         ("error", outcome.get("error", "")),
         ("files", ", ".join(experience["files_touched"])),
+        ("work tree", _place(experience.get("worktree"))),
     ):
         if value:
             yield f"  {label}: {clean(value)}"
+
+
+def _place(worktree: Reply | None) -> str:
+    """Return the work tree in which a decision was made, in words."""
+    if worktree is None or worktree["state"] == "here":
+        return ""
+    return f"{worktree['name']}{' (removed)' if worktree['state'] == 'gone' else ''}"
 
 
 def _edit(edit: Reply) -> str:

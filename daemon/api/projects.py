@@ -164,6 +164,7 @@ class ForgetReply(Struct, frozen=True):
     removed: Count[dict[str, int]]
     dry_run: bool
     problem: Text[str]
+    kept: Text[str] = ""
 
 
 class ExcludeRequest(ProjectRequest, frozen=True, kw_only=True):
@@ -224,7 +225,7 @@ class ProjectMethods(EngineMethods):
         `dry_run` only count it; below."""
         root = await self._engine.projects.known_root(request.path)
         found = await self._engine.forgetting.forget(root, dry_run=request.dry_run)
-        return ForgetReply(root, dict(found.removed), request.dry_run, found.problem)
+        return ForgetReply(root, dict(found.removed), request.dry_run, found.problem, found.kept)
 
     @method("ExcludePath", policy="project", access="person")
     async def exclude(self, request: ExcludeRequest) -> ExcludeReply:

@@ -164,6 +164,7 @@ class Contexts:
         job = replace(job, scope=self._scoping.with_hot(project, scope))
         # Before the cache is read, since the cache key depends on it.
         metadata = await self._sources.metadata(project, times.gathered)
+        await self._sources.settle_decisions(project, times.gathered)
         validity = self._validity(job, compared)
         built = self._cached(job, validity)
         cached = built is not None

@@ -20,7 +20,7 @@ from ..config.settings import CompressionConfig, Environment
 from ..core.system import System
 from ..core.work import Deadline, SharedWork, Work
 from ..memory.records import WAIT_S, Meanings
-from ..memory.service import ExperienceMeaning
+from ..memory.service import CommitMarks, ExperienceMeaning
 from ..project.records import ProjectMetadata
 from ..project.service import metadata_key, read_metadata
 from ..rules.records import AgentItems, ItemPlan
@@ -41,6 +41,10 @@ LONG_S = 3_600.0
 
 METADATA_WAIT_S = 0.5
 """Maximum wait for metadata in seconds; git usually needs some milliseconds."""
+
+DECISIONS_WAIT_S = 0.5
+"""Maximum wait in seconds for the commits of decisions from other work trees; git usually needs some
+milliseconds, and only after a commit."""
 
 
 class Sources(Struct, frozen=True):
@@ -74,6 +78,7 @@ class ContextSources:
         item_search: ItemSearch,
         meaning: ExperienceMeaning,
         permissions: Permissions,
+        commit_marks: CommitMarks,
         work: Work,
         system: System,
     ) -> None:
@@ -81,6 +86,7 @@ class ContextSources:
         self._item_search = item_search
         self._meaning = meaning
         self._permissions = permissions
+        self._commit_marks = commit_marks
         self._work = work
         self._system = system
         self._reading = SharedWork[str, ProjectMetadata](work)
@@ -107,6 +113,11 @@ class ContextSources:
         left = Deadline(min(deadline.at, now + METADATA_WAIT_S))
         read = self._reading.run(project.root, partial(self._read_metadata, project), "metadata")
         return await self.within(left, read, "read metadata")
+
+    async def settle_decisions(self, project: Project, deadline: Deadline) -> None:
+        """Look whether what was decided in another work tree came here, for some time at most."""
+        left = Deadline(min(deadline.at, asyncio.get_running_loop().time() + DECISIONS_WAIT_S))
+        await self.within(left, self._commit_marks.settle(project), "settle decisions")
 
     async def plan(self, job: ContextJob, sources: Sources, deadline: Deadline) -> ItemPlan:
         """Return the items of a request; those of mode `agent` are searched within the deadline."""

@@ -216,7 +216,8 @@ class ImportTargets:
             return candidates
         if len(added) + len(removed) > RETRY_MAX:
             return self._store.imports.all()
-        keys = {key for path in (*added, *removed) for key in keys_of_path(path)}
+        changed = (*added, *removed)
+        keys = {key for path in changed for key in (*keys_of_path(path), *self.resolver.keys_below(path))}
         return self._store.imports.to_retry(sorted(keys), removed)
 
     def _resolve(self, importer: str, language: str, imported: Import) -> tuple[str, bool]:

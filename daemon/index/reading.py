@@ -92,10 +92,14 @@ class FileReader:
     def read(self, asked: FileToRead) -> Read:
         """Read and parse a file, unless its content is the known one."""
         look, data, problem = self._bytes(asked)
-        same = look.digest == asked.digest and asked.language == asked.former_language
-        if look.skipped or (asked.digest and same):
+        if look.skipped or _is_known(look, asked):
             return Read(look, None, problem)
         return Read(look, contents_of(look.path, data, look.language))
+
+    def confirm(self, asked: FileToRead) -> Read | None:
+        """Read a file without parsing it; return None if its content isn't the known one."""
+        look, _, _ = self._bytes(asked)
+        return Read(look, None) if _is_known(look, asked) else None
 
     def _bytes(self, asked: FileToRead) -> tuple[FileDigest, bytes, str]:
         # Taken before the read, because a write during the read may leave the file's mtime unchanged.
@@ -121,9 +125,14 @@ class FileReader:
         return look._replace(digest=digest, language=language), data, ""
 
 
+def _is_known(look: FileDigest, asked: FileToRead) -> bool:
+    same = look.digest == asked.digest and asked.language == asked.former_language
+    return same and bool(asked.digest)
+
+
 def contents_of(path: str, data: bytes, language: str) -> Contents:
     """Parse a file's bytes and return its contents. Takes bounded time and raises nothing for any bytes."""
-    parsed = parse_source(data, language)
+    parsed = parse_source(data, language, path)
     chunks = chunk_source(path, data, parsed, language)
     row = LANGUAGES.get(language)
     facts = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 
 from msgspec import Struct
 
@@ -13,6 +13,7 @@ from ..core.storage import (
     DatabaseError,
     check_database,
     close_database,
+    copy_database,
     damage_raised,
     open_database,
     open_reader,
@@ -148,8 +149,7 @@ class Store:
 
     def get_meta(self, key: str) -> str | None:
         """Return a stored setting."""
-        row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return None if row is None else str(row[0])
+        return _meta(self._db, key)
 
     def set_meta(self, key: str, value: str) -> None:
         """Store a setting of the index, inside or outside of a transaction."""
@@ -285,6 +285,14 @@ class Reader:
         """Close the connection."""
         self._db.close()
 
+    def get_meta(self, key: str) -> str | None:
+        """Return a stored setting."""
+        return _meta(self._db, key)
+
+    def copy(self, path: str) -> None:
+        """Write the index into a new file; see `rebase`."""
+        copy_database(self._db, path)
+
     def check(self) -> None:
         """Read the whole database to find damage; takes seconds for a large one. Raises `DatabaseError`."""
         check_index(os.path.dirname(self.path))
@@ -391,6 +399,19 @@ class Reader:
         return tuple(found[path] for path in sorted(found))
 
 
+def rebase(path: str, system: System, dropped: Iterable[str] = ()) -> None:
+    """Make the copy of an index that of another folder with the same project: all files count as touched, and
+    what happened to the other files is forgotten, with the settings `dropped`."""
+    database = open_database(path, SCHEMA, SCHEMA_VERSION, system, check=False, derived=True).database
+    with closing(database), transaction(database):
+        database.execute("UPDATE files SET mtime_ns = 0, ctime_ns = 0, inode = 0, racy = 1")
+        database.execute("UPDATE activity SET edits = 0, edited_ns = 0")
+        database.executemany("DELETE FROM meta WHERE key = ?", [(key,) for key in ("suspects", *dropped)])
+        database.execute(
+            "UPDATE meta SET value = ? WHERE key = 'generation'", (system.time_ns() // 1_000_000,)
+        )
+
+
 def check_index(folder: str) -> None:
     """Read a whole index to find damage; takes seconds for a large one. Raises `DatabaseError`."""
     path = os.path.join(folder, FILE_NAME)
@@ -455,6 +476,11 @@ def _file_row(record: FileRecord) -> tuple[object, ...]:
 def _load_files(database: Database) -> dict[str, FileRecord]:
     with damage_raised():
         return {record.path: record for record in _records(database.execute(f"{_FILES} ORDER BY path"))}
+
+
+def _meta(database: Database, key: str) -> str | None:
+    row = database.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+    return None if row is None else str(row[0])
 
 
 def _generation_in(database: Database) -> int:

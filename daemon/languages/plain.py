@@ -28,7 +28,6 @@ LANGUAGES = (
     Language("gomod", "go", (), ("go.mod", "go.work")),
     Language("groovy", "groovy", (".groovy", ".gradle", ".gvy"), ("Jenkinsfile",), ("groovy",)),
     Language("haskell", "haskell", (".hs", ".lhs"), (), ("runhaskell", "runghc", "stack")),
-    Language("html", "html", (".html", ".htm", ".xhtml")),
     Language("jinja", "jinja", (".jinja", ".jinja2", ".j2")),
     Language("jsonl", "json", (".jsonl", ".ndjson")),
     Language("julia", "julia", (".jl",), (), ("julia",)),

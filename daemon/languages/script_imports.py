@@ -107,6 +107,9 @@ class ScriptImports(ImportLookup):
             base = join_path(aliases.base, specifier)
             if base is not None:
                 yield base
+        for prefix, folders in _USUAL_ALIASES.items():
+            if specifier.startswith(prefix):
+                yield from self._packages.below(folder, specifier.removeprefix(prefix), folders)
         yield from self._packages.bare_targets(importer, specifier, self._language)
 
     def _file(self, base: str) -> str | None:
@@ -134,14 +137,17 @@ class ScriptImports(ImportLookup):
         return None
 
 
+# What Vite's, Nuxt's and SvelteKit's templates set up by code or in generated files: the folders of the
+# package, the likeliest first.
+_USUAL_ALIASES = {"@/": ("src", "app", ""), "~/": ("src", "app", ""), "$lib/": ("src/lib",)}
 # The order of candidates: a TypeScript file prefers typed files, a JavaScript file runnable ones.
 _TYPED_ENDINGS = (
     ".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts", ".d.mts", ".d.cts", ".json",
-    ".vue", ".svelte",
+    ".vue", ".svelte", ".astro",
 )  # fmt: skip
 _SCRIPT_ENDINGS = (
-    ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".json", ".vue", ".svelte", ".d.ts",
-    ".d.mts", ".d.cts",
+    ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".json", ".vue", ".svelte", ".astro",
+    ".d.ts", ".d.mts", ".d.cts",
 )  # fmt: skip
 # The source extensions for an import with the extension of the output.
 _SWAPPED = {
@@ -348,6 +354,12 @@ class Packages:
         for target in _mapped(imports, specifier, language):
             if target.startswith("./"):  # anything else is an installed package
                 yield from _built(scope, target)
+
+    def below(self, folder: str, rest: str, folders: Iterable[str]) -> Iterator[str]:
+        """Yield the candidates of a path in some folders of the nearest package."""
+        scope = self._scope(folder) or ""
+        targets = (join_path(within(scope, each) if each else scope, rest) for each in folders)
+        yield from (target for target in targets if target is not None)
 
     def bare_targets(self, importer: str, specifier: str, language: str) -> Iterator[str]:
         """Yield the candidates of a bare specifier in the packages of this project, its own included."""

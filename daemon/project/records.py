@@ -5,6 +5,7 @@ from __future__ import annotations
 from .commits import Commit, Reverts
 from .content import Content, Shown
 from .diff import ChangedFile, Diff
+from .family import Worktree
 from .git import NO_REPOSITORY, LatestCommit
 from .ignore import NAME, IgnoreLine
 from .lister import LeftOut, RootGone

@@ -9,6 +9,9 @@ import os
 import stat
 from collections.abc import Collection, Iterator
 
+from msgspec import Struct, convert
+from msgspec.structs import asdict, replace
+
 from ..core.errors import InvalidRequest, NewerVersion, refuse_newer
 from ..core.quarantine import clear_file, clear_folder, clear_own_file, quarantine
 from ..core.system import System
@@ -307,31 +310,47 @@ def project_folder(state_dir: str, root: str) -> str:
     return os.path.join(state_dir, "projects", f"{name}-{digest}")
 
 
-def known_roots(state_dir: str, system: System) -> list[str]:
-    """Return the roots that have a folder in the state folder."""
-    roots = []
+class ProjectRecord(Struct, frozen=True):
+    """What a project's folder says of it. `home` is the folder of its family, see `Worktree`."""
+
+    root: str
+    home: str = ""
+
+
+def known_projects(state_dir: str, system: System) -> list[ProjectRecord]:
+    """Return the records of the projects that have a folder in the state folder, by root."""
+    found = []
     with contextlib.suppress(OSError), os.scandir(os.path.join(state_dir, "projects")) as entries:
         for entry in entries:
             # A folder without a readable record is ignored.
             with contextlib.suppress(Exception):
-                roots.append(str(_read_record(entry.path, system)))
-    return sorted(roots)
+                found.append(_read_record(entry.path, system))
+    return sorted(found, key=lambda record: record.root)
 
 
-def write_record(root: str, folder: str, system: System) -> None:
-    """Write the record that says which root a folder belongs to, unless it exists already."""
-    record = os.path.join(folder, RECORD)
+def known_roots(state_dir: str, system: System) -> list[str]:
+    """Return the roots that have a folder in the state folder."""
+    return [record.root for record in known_projects(state_dir, system)]
+
+
+def write_record(root: str, folder: str, system: System, **fields: str) -> None:
+    """Write the record that says which root a folder belongs to, with other fields of it, where they
+    differ."""
+    path = os.path.join(folder, RECORD)
+    record = None
     try:
-        if _read_record(folder, system) == root:
-            return
+        record = _read_record(folder, system)
     except FileNotFoundError:
         pass
     except NewerVersion:
         return
-    except Exception as error:  # noqa: BLE001 - whatever it raises, it is damaged: it holds nothing else
+    except Exception as error:  # noqa: BLE001 - whatever it raises, it is damaged: it can be written again
         if not isinstance(error, OSError):
-            quarantine(record, system)
-    system.write_atomic(record, json.dumps({"version": RECORD_VERSION, "root": root}).encode())
+            quarantine(path, system)
+    wanted = replace(record or ProjectRecord(root), root=root, **fields)
+    if wanted != record:
+        content = {name: value for name, value in asdict(wanted).items() if value}
+        system.write_atomic(path, json.dumps({"version": RECORD_VERSION, **content}).encode())
 
 
 def make_usable(folder: str, state: str, system: System) -> str:
@@ -360,10 +379,10 @@ def _cleared(folder: str, system: System) -> Iterator[str]:
             yield clear_own_file(path, system)
 
 
-def _read_record(folder: str, system: System) -> object:
-    """Return the root in a record; the first ones named no version."""
+def _read_record(folder: str, system: System) -> ProjectRecord:
+    """Read a record; the first ones named no version."""
     path = os.path.join(folder, RECORD)
     content = json.loads(system.read(path, RECORD_BYTES)[0])
     if "root" not in content:
         refuse_newer(path, content["version"], RECORD_VERSION)
-    return content["root"]
+    return convert(content, ProjectRecord)

@@ -33,7 +33,7 @@ from tests.transcript_cases import (
     write,
 )
 
-CLAUDE_CODE, CODEX, COPILOT, GEMINI, OPENCODE, PLAIN = READERS
+QWEN_CODE, CLAUDE_CODE, CODEX, COPILOT, GEMINI, OPENCODE, PLAIN = READERS
 
 
 def test_formats_are_recognized_by_content(tmp_path: Path) -> None:

@@ -62,6 +62,12 @@ class ImportResolver:
         """
         return tuple(dict.fromkeys(self._of(language).keys(importer, imported)))
 
+    def keys_below(self, path: str) -> tuple[str, ...]:
+        """Return the keys of the packages right below an `__init__` file that was added or removed: absolute
+        imports start at a folder only while it is no package itself. Empty for any other file."""
+        folder, _, name = path.rpartition("/")
+        return tuple(self._folders.packages_below(folder)) if key_of(name) == "__init__" else ()
+
     def is_config(self, path: str) -> bool:
         """Return whether a file's content affects the resolution of imports."""
         if path.rpartition("/")[2] in _CONFIG_FILES or path.endswith(_CONFIG_ENDINGS):

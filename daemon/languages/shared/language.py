@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache, cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -198,6 +198,12 @@ class Language(Struct, frozen=True):
     blocks: Callable[[str, str], Iterator[tuple[int, int, str]]] | None = None
     """For files without a grammar: yields the first line (from 0), the level (from 1) and the name of each
     block of a text in a language."""
+
+    markup: Literal["", "tags", "frontmatter"] = ""
+    """Where the code of a file is that consists of markup: in scripts, and perhaps in a frontmatter too."""
+
+    component: bool = False
+    """Whether a file defines a component, which is named after it."""
 
     other_language: Callable[[bytes], str] | None = None
     """Returns the actual language of a source, or an empty string; for C headers, whose names don't tell."""
