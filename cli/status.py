@@ -73,7 +73,7 @@ def describe(reply: Reply, socket: str, *, skipped: bool) -> Iterator[str]:
         root = short_path(project["root"])
         if project["embedding"] == "running":
             yield f"{root}: {', '.join(filter(None, (how_far(project), rate(project))))}"
-        for reason in other_reasons(project):
+        for reason in filter(None, (*other_reasons(project), project.get("question"))):
             yield f"{mark} {root}: {clean(reason)}"
     for project in projects if skipped else ():
         yield ""
