@@ -10,7 +10,7 @@ from typing import Any
 from foveal.daemon.hooks.answer import CONTEXT_TAG
 
 PAYLOADS = Path(__file__).parent / "hook_payloads"
-HOSTS = ("claude-code", "codex", "cursor", "gemini", "copilot", "opencode", "qwen-code")
+HOSTS = ("claude-code", "codex", "cursor", "gemini", "copilot", "opencode", "qwen-code", "cline")
 RECORDED_ROOT = "/home/ada/shop"
 
 CONTEXT_EVENTS: Mapping[str, frozenset[str]] = {
@@ -21,11 +21,20 @@ CONTEXT_EVENTS: Mapping[str, frozenset[str]] = {
     "copilot": frozenset(("sessionStart", "subagentStart", "postToolUse", "SessionStart", "PostToolUse")),
     "opencode": frozenset(("SessionStart", "UserPromptSubmit", "SubagentStart", "PostToolUse")),
     "qwen-code": frozenset(("UserPromptSubmit", "PostToolUse")),
+    "cline": frozenset(("PostToolUse",)),
 }
 """The events whose answers a host takes text from, as its documentation or its types have it."""
 
-MOST_CHARACTERS: Mapping[str, int] = {"claude-code": 10_000, "codex": 10_000, "copilot": 10_240}
+MOST_CHARACTERS: Mapping[str, int] = {
+    "claude-code": 10_000,
+    "codex": 10_000,
+    "copilot": 10_240,
+    "cline": 50_000,
+}
 MOST_OTHERS = 8_000
+
+NAMED = frozenset(("copilot", "cline"))
+"""Hosts whose payloads don't name their event, so that the hook's command does."""
 
 
 def payload(host: str, name: str, root: Path | str = RECORDED_ROOT, **changed: Any) -> dict[str, Any]:
@@ -46,8 +55,8 @@ def event_name(name: str) -> str:
 
 
 def words(host: str, name: str) -> tuple[str, ...]:
-    """Return what a hook's command says besides the host: Copilot's own payloads don't name their event."""
-    return (event_name(name),) if host == "copilot" and not name.startswith("vscode_") else ()
+    """Return what a hook's command says besides the host: some payloads don't name their event."""
+    return (event_name(name),) if host in NAMED and not name.startswith("vscode_") else ()
 
 
 def context_of(host: str, name: str, output: str) -> str:
@@ -67,6 +76,9 @@ def context_of(host: str, name: str, output: str) -> str:
         assert fields.pop("continue", None) is (True if event == "beforeSubmitPrompt" else None)
         assert set(fields) == {"additional_context"}
         text = fields["additional_context"]
+    elif host == "cline":
+        assert set(fields) == {"contextModification"}
+        text = fields["contextModification"]
     elif host == "copilot" and event[0].islower():
         assert set(fields) == {"additionalContext"}
         text = fields["additionalContext"]

@@ -40,6 +40,10 @@ class HostProgram(Struct, frozen=True):
     has_subagents: bool = True
     waits: bool = False
     """Whether a subagent is waited for by a call of its own."""
+    resumes: bool = True
+    """Whether a prompt can continue an earlier session; else each has its own."""
+    rests: bool = False
+    """Whether a session ends without an event, so that its decisions are found only after a rest."""
     late_contexts: bool = False
     """Whether a prompt's context comes after the next tool call, and not with the prompt."""
 
@@ -213,6 +217,14 @@ def _gemini_prepare(home: Path, root: Path, url: str) -> Env:
     return {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "dummy", "GEMINI_CLI_TRUST_WORKSPACE": "true"}
 
 
+def _qwen_call(step: Step, request: Request) -> Call:
+    if (
+        isinstance(step, Mcp) and "tool_call" in request.tools
+    ):  # tools of servers aren't declared by themselves
+        return Call("tool_call", {"name": f"mcp__foveal__{step.tool}", "arguments": step.arguments})
+    return _gemini_call(step, request)
+
+
 def _qwen_command(prompt: str, more: str) -> list[str]:
     return ["qwen", "--approval-mode", "yolo", *(["--continue"] if more else []), "-p", prompt]
 
@@ -311,6 +323,40 @@ def _opencode_prepare(home: Path, root: Path, url: str) -> Env:
     }
 
 
+# Cline
+
+
+def _cline_call(step: Step, request: Request) -> Call:
+    match step:
+        case Read():
+            return Call("read_files", {"files": [{"path": step.path}]})
+        case Edit():
+            return Call("editor", {"path": step.path, "old_text": step.old, "new_text": step.new})
+        case Delegate():
+            return Call("spawn_agent", {"systemPrompt": "You study code.", "task": step.task})
+        case Mcp():
+            return Call(_tool(request, step.tool), step.arguments)
+        case Command():
+            return Call("run_commands", {"commands": [step.text]})
+        case Wait() | Say():
+            raise AssertionError(step)
+
+
+def _cline_command(prompt: str, more: str) -> list[str]:
+    return ["cline", "-P", "openai-compatible", "-m", "mock", "--auto-approve", "true", prompt]
+
+
+def _cline_prepare(home: Path, root: Path, url: str) -> Env:
+    folder = home / ".cline" / "data" / "settings"
+    folder.mkdir(parents=True)
+    own = {"provider": "openai-compatible", "apiKey": "dummy", "model": "mock", "baseUrl": f"{url}/v1"}
+    provider = {"settings": own, "updatedAt": "2026-11-28T00:00:00.000Z", "tokenSource": "manual"}
+    values = {"version": 1, "lastUsedProvider": "openai-compatible", "modes": {}}
+    values["providers"] = {"openai-compatible": provider}
+    (folder / "providers.json").write_text(json.dumps(values))
+    return {"CLINE_NO_AUTO_UPDATE": "1", "CLINE_TELEMETRY_DISABLED": "1"}
+
+
 CLAUDE = HostProgram(
     "Claude Code", "claude-code", "@anthropic-ai/claude-code@2.1.330", "claude",
     _claude_command, _claude_call, _claude_prepare,
@@ -339,10 +385,16 @@ OPENCODE = HostProgram(
 )  # fmt: skip
 QWEN = HostProgram(
     "Qwen Code", "qwen-code", "@qwen-code/qwen-code@0.24.4", "qwen",
-    _qwen_command, _gemini_call, _qwen_prepare,
+    _qwen_command, _qwen_call, _qwen_prepare, rests=True,
+)  # fmt: skip
+
+CLINE = HostProgram(
+    "Cline", "cline", "cline@3.0.65", "cline",
+    _cline_command, _cline_call, _cline_prepare, resumes=False, rests=True, late_contexts=True,
 )  # fmt: skip
 
 BY_NAME: Mapping[str, HostProgram] = {
     "claude": CLAUDE, "claude-old": CLAUDE_OLD, "codex": CODEX,
     "gemini": GEMINI, "copilot": COPILOT, "opencode": OPENCODE, "qwen": QWEN,
+    "cline": CLINE,
 }  # fmt: skip

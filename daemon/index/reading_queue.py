@@ -94,8 +94,10 @@ class ReadingQueue:
             self._take_ahead(seconds)
 
     def confirm(self) -> Iterator[None]:
-        """Take the unread files whose content is the known one for read, in steps: after a checkout or in a
-        copied index these are most, and side processes would be started for them."""
+        """Take the unread files whose content is the known one for read, in steps, if there are many: after a
+        checkout or in a copied index these are most, and side processes would be started for them."""
+        if not self.is_long:
+            return
         for paths in in_batches((path for path, former in self._files.unread.items() if former), STEP_FILES):
             outcomes: list[FileContent | FileRecord] = []
             for path in paths:

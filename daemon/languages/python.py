@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..core.relative_paths import ancestors, nearness, within
 from ..core.vocabulary import words
+from .shared.import_folders import MAX_NAMESAKES
 from .shared.language import BoundName, DefinitionRules, ImportLookup, Language, key_of
 from .shared.link_rules import UNKNOWN_VALUE, LinkRules, NameLookup, Value, Values, What, external
 from .shared.records import LITERALS, Import
@@ -126,6 +127,9 @@ _TAIL = lazy_pattern(rb":(\s*(?:#[^\n]*\n\s*)+)\Z")
 MAX_ROOTS = 32
 """Maximum number of folders of a name; a more common name identifies none of them."""
 
+NAMESPACE_DEPTH = 3
+"""Maximum parts of a package found by its whole name; `google.cloud.storage` has three."""
+
 
 class PythonImports(ImportLookup):
     """Python: packages, modules and stubs below the folders from which absolute imports can start."""
@@ -171,6 +175,8 @@ class PythonImports(ImportLookup):
         found = self._module(importer, imported.module)
         if found is not None and found[0]:
             keys.append(found[0])
+        if found is None or not importer.startswith(found[0].removesuffix("src/").removesuffix("lib/")):
+            keys += parts[1:NAMESPACE_DEPTH]
         return keys
 
     def _module(self, importer: str, module: str) -> tuple[str, str] | None:
@@ -219,20 +225,29 @@ class PythonImports(ImportLookup):
             yield root, root + tail
             yield f"{root}src/", f"{root}src/{tail}"
             yield f"{root}lib/", f"{root}lib/{tail}"
-        for root in self._far_roots(importer, tail.partition("/")[0]):
-            yield root, root + tail
+        parts = tail.split("/")
+        for depth in range(1, min(len(parts), NAMESPACE_DEPTH) + 1):
+            for root in self._far_roots(importer, parts[:depth]):
+                yield root, root + tail
 
-    def _far_roots(self, importer: str, first: str) -> list[str]:
-        """Return the roots elsewhere in the project that hold a top-level package of a name, nearest first.
+    def _far_roots(self, importer: str, package: list[str]) -> list[str]:
+        """Return the roots elsewhere in the project that hold a package, nearest first.
 
+        A package of several parts (`google.cloud.storage`) may lie in namespace packages, whose folders have
+        no `__init__.py` and are spread over the distributions of a workspace.
         Empty for a name of many folders (`tests`, `migrations`), where any choice is a guess. Tests, examples
         and vendored code are skipped, because only files inside of them import them, and these find them in
         their own parent folders.
         """
-        folders = self._folders.packages(first)
+        folders = self._folders.packages(package[-1])
+        if len(package) > 1:
+            if package[0] in _ASIDE or len(folders) > MAX_NAMESAKES:
+                return []
+            tail = f"/{'/'.join(package)}"
+            folders = [folder for folder in folders if f"/{folder}".endswith(tail)]
         if not folders or len(folders) > MAX_ROOTS:
             return []
-        parents = [folder.rpartition("/")[0] for folder in folders]
+        parents = ["/".join(folder.split("/")[: -len(package)]) for folder in folders]
         tops = [
             parent
             for parent in parents

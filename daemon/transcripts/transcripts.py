@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 
 from .claude_code import ClaudeCodeReader
+from .cline import ClineReader
 from .codex import CodexReader
 from .copilot import CopilotReader
 from .cursor import Cursor, digest_before
@@ -36,12 +38,14 @@ Claude Code's to that reader."""
 
 def reader_for(head: Iterable[bytes]) -> type[TranscriptReader] | None:
     """Return the reader of a file that begins with these lines, None if its format is unknown."""
-    is_first = True
-    for data in head:
+    is_first, left = True, iter(head)
+    for data in left:
         if not data.strip():
             continue
         if is_first and is_plain_text(data):
             return PlainTextReader
+        if is_first and data.strip() == b"{":  # no record begins so
+            return ClineReader if ClineReader.begins(chain([data], left)) else None
         # A title may come before the first speaker of a plain text.
         is_first = is_first and data.lstrip(b"\xef\xbb\xbf").startswith(b"# ")
         if (record := record_of(data)) is None:
@@ -124,7 +128,7 @@ class TranscriptReading:
             if line.complete:
                 self._whole = (line.offset + line.size, line.number)
             else:
-                self.torn = True
+                self.torn = line.data is None or not self.reader.ends(line.data)
             if not any(line.number in turn for turn in left):
                 yield from self._noted(self._read(line))
         yield from self._noted(self.reader.finish())

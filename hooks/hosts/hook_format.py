@@ -68,8 +68,10 @@ class HookFormat(Struct, frozen=True, kw_only=True):
     a subagent that is announced without one. `escapes` says that the host turns angle brackets in texts into
     entities, so that there may be none; `shows_messages` that its user sees messages. `answer_key` is the
     field for the text in the answer to an event in camel case, and `answer_also` are fields beside it, by
-    event. `since` is the first version of the host that takes text for an event. `refine` changes what is the
-    host's own in an event, or returns None for an event that foveal doesn't use.
+    event. `own_answer` writes the answer of a host with a form of its own, given the event's name and the
+    text. `since` is the first version of the host that takes text for an event. `translated` returns an event
+    whose fields no other host has, in Claude Code's words. `refine` changes what is the host's own in an
+    event, or returns None for an event that foveal doesn't use.
     """
 
     host: str
@@ -82,6 +84,8 @@ class HookFormat(Struct, frozen=True, kw_only=True):
     answer_key: str = ""
     answer_also: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     since: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    own_answer: Callable[[str, str], str] | None = None
+    translated: Callable[[str, Fields], tuple[str, Fields]] = lambda name, fields: (name, fields)
     refine: Callable[[Event, Fields], Event | None] = lambda event, fields: event
 
     def limit(self, event_name: str, version: str = "") -> OutputLimit:
@@ -96,17 +100,20 @@ class HookFormat(Struct, frozen=True, kw_only=True):
 
         `name` is the event's as the host writes it; `cwd` is used if the payload names no folder.
         """
+        own_name, (name, fields) = name, self.translated(name, fields)
         kind = self.kinds.get(name)
         if kind is None:
             return None
         event = _event(kind, _origin(self.host, kind, fields, cwd), fields, self)
-        if event is not None and event.kind == "edit" and not event.paths and name not in self.limits:
+        if event is not None and event.kind == "edit" and not event.paths and own_name not in self.limits:
             return None  # only hosts that take text after a tool are answered then
         return event and self.refine(event, fields)
 
     def write(self, name: str, answer: HookAnswer) -> str:
         """Return the text to print, "" for none."""
         context = without_angles(answer.context) if self.escapes else answer.context
+        if self.own_answer:
+            return self.own_answer(name, context) if context else ""
         if self.answer_key and name[:1].islower():
             also = self.answer_also.get(name, {})
             return json_line({**also, self.answer_key: context} if context else {})

@@ -125,16 +125,23 @@ class PluginFile(Struct, frozen=True):
     marker: str
 
 
+class HookScripts(Struct, frozen=True):
+    """Hooks that are executables, each named for its event, in the folder at `path`."""
+
+    path: PathOf
+
+
 class Hooks(HookFormat, frozen=True, kw_only=True):
     """The hooks of a host.
 
     `events` are those to register for, in `settings` (None for git, whose hooks are scripts).
     `project_variable` is the variable that holds the project's folder. `task_in` finds the task of a subagent
-    that is about to start in its parent's transcript, given the end of that and the subagent's type.
+    that is about to start in its parent's transcript, given the end of that and the subagent's type, or for
+    the type "" the prompt that the agent of the transcript answers.
     """
 
     events: tuple[HookEvent, ...] = ()
-    settings: SettingsHooks | PluginFile | None = None
+    settings: SettingsHooks | HookScripts | PluginFile | None = None
     project_variable: str = ""
     task_in: Callable[[str, str], str] | None = None
 

@@ -262,6 +262,37 @@ async def test_pending_prompt_is_answered_after_a_tool(ground: Recorder, respond
     assert ground.calls == ["prepare", "edited /w/a.py", "context"]
 
 
+async def test_first_tool_brings_what_the_start_could_not(ground: Recorder, responder: Responder) -> None:
+    tool = Event("edit", MAIN, transcript_path="/t", read=("/w/a.py",))
+    for _ in range(2):  # the host sends the same event at the start and with each prompt
+        assert await ask(responder, Event("resume", MAIN), NO_OUTPUT) == NOTHING
+    begun = (await ask(responder, tool)).context
+    assert "set_relevant_context" in begun
+    assert begun.endswith("study the login\n</foveal-context>"), "the prompt is in the transcript"
+    assert await ask(responder, tool) == NOTHING, "it was asked once"
+    await ask(responder, Event("prompt", MAIN, "two"), NO_OUTPUT)
+    later = (await ask(responder, Event("edit", MAIN))).context
+    assert "set_relevant_context" not in later
+    assert later.endswith("two\n</foveal-context>")
+
+
+async def test_late_start_is_tried_once_more(ground: Recorder, responder: Responder) -> None:
+    tool = Event("edit", MAIN, transcript_path="/t")
+    await ask(responder, Event("resume", MAIN), NO_OUTPUT)
+    ground.late = "study the login"
+    assert "set_relevant_context" in (await ask(responder, tool)).context
+    ground.late = ""
+    assert (await ask(responder, Event("edit", MAIN))).context.endswith("study the login\n</foveal-context>")
+
+
+async def test_first_tool_of_a_subagent_brings_its_task(ground: Recorder, responder: Responder) -> None:
+    assert await ask(responder, Event("subagent", CHILD, transcript_path="/t"), NO_OUTPUT) == NOTHING
+    other = replace(CHILD, agent_id="a2")
+    assert await ask(responder, Event("edit", other)) == NOTHING
+    assert (await ask(responder, Event("edit", CHILD))).context.endswith("study the login\n</foveal-context>")
+    assert await ask(responder, Event("edit", CHILD)) == NOTHING
+
+
 @pytest.mark.parametrize("next_event", [Event("edit", MAIN), Event("prompt", MAIN, "yes")])
 async def test_what_was_late_comes_with_the_next_event_and_once(
     ground: Recorder, responder: Responder, next_event: Event

@@ -17,6 +17,7 @@ from foveal.hooks.hosts.hook_format import patched_paths
 from foveal.hooks.hosts.host import Hooks
 from foveal.hooks.hosts.registry import HOSTS as ALL_HOSTS
 from foveal.hooks.hosts.registry import host_named
+from foveal.hooks.hosts.tool_uses import ToolUse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -43,7 +44,8 @@ REAL_TASK = "Find out how the gzip middleware decides whether to compress. [[scr
 EDITED = f"{RECORDED_ROOT}/src/shop/auth.py"
 
 KINDS: dict[str, str] = {
-    **dict.fromkeys(("sessionstart",), "start"),
+    "sessionstart": "start",
+    **dict.fromkeys(("taskstart", "taskresume"), "resume"),
     **dict.fromkeys(
         ("userpromptsubmit", "userpromptsubmitted", "beforesubmitprompt", "beforeagent"), "prompt"
     ),
@@ -52,8 +54,8 @@ KINDS: dict[str, str] = {
     "subagentstart": "subagent",
     "subagentstop": "subagent_end",
     "precompact": "compacting",
-    **dict.fromkeys(("stop", "agentstop", "afteragent", "notification"), "turn_end"),
-    "sessionend": "end",
+    **dict.fromkeys(("stop", "agentstop", "afteragent", "notification", "taskcomplete"), "turn_end"),
+    **dict.fromkeys(("sessionend", "sessionshutdown"), "end"),
 }
 """The kind of each event, whatever the case of its name."""
 
@@ -65,6 +67,8 @@ OTHER_KINDS: dict[str, str] = {
     "gemini/SessionStart_resume": "restart",
     "real gemini/SessionStart": "restart",
     "copilot/sessionStart_resume": "restart",
+    "real cline/TaskStart-in-subagent": "subagent",
+    "real cline/TaskComplete-in-subagent": "subagent_end",
 }
 UNUSED = {
     "claude-code/PreToolUse_handback",
@@ -149,6 +153,7 @@ def test_prompts_that_no_person_wrote() -> None:
     assert not event_of("claude-code", "UserPromptSubmit_wakeup").by_person
     assert not event_of("real claude-code", "UserPromptSubmit-task-notification").by_person
     assert event_of("claude-code", "UserPromptSubmit").by_person
+    assert read("real qwen-code", "UserPromptSubmit-empty-prompt") is None
 
 
 def test_subagents_and_their_parents() -> None:
@@ -183,6 +188,8 @@ def test_subagents_and_their_parents() -> None:
         ("cursor", "postToolUse", ()),
         ("gemini", "AfterTool", (EDITED,)),
         ("qwen-code", "PostToolUse", (EDITED,)),
+        ("cline", "PostToolUse", (EDITED,)),
+        ("cline", "PostToolUse_vscode", (EDITED,)),
         ("copilot", "postToolUse_text", ("src/shop/tokens.py",)),
         ("copilot", "vscode_PostToolUse", (EDITED,)),
     ],
@@ -197,6 +204,7 @@ def test_tools_that_read_tell_their_file() -> None:
     for tool, files in (("view", (call["path"],)), ("bash", ())):
         event = event_of("copilot", "postToolUse_text", toolName=tool, toolArgs=call)
         assert (event.paths, event.read) == ((), files)
+    assert event_of("real cline", "PostToolUse-read_files").read == ("/home/dev/project/httpx/_client.py",)
     assert event_of("cursor", "postToolUse").read == (f"{RECORDED_ROOT}/README.md",)
     assert event_of("cursor", "postToolUse", tool_name="Grep").read == ()
 
@@ -221,6 +229,50 @@ def test_starts_and_compressions() -> None:
     assert event_of("real copilot", "sessionStart", source="resume").kind == "restart"
     assert read("gemini", "PreCompress") is None
     assert event_of("gemini", "PreCompress", trigger="manual").kind == "compacting"
+
+
+def test_cline_tells_prompt_and_task_by_its_files() -> None:
+    session, agent = "1795886023480_siylj", "agent_1795886025651_pktmqc"
+    edit = event_of("real cline", "PostToolUse-read_files")
+    assert edit.transcript_path.endswith(
+        "/.cline/data/sessions/1795886003997_rtewj/1795886003997_rtewj.messages.json"
+    )
+    assert event_of("real cline", "PostToolUse-editor").transcript_path == "", "its second round"
+    assert (
+        event_of(
+            "real cline", "PostToolUse-read_files", sessionContext={"rootSessionId": "../x"}
+        ).transcript_path
+        == ""
+    )
+    started, ended = (event_of("real cline", f"{name}-in-subagent") for name in ("TaskStart", "TaskComplete"))
+    assert started.transcript_path.endswith(f"/{session}/{session}.messages.json")
+    assert ended.transcript_path.endswith(f"/{session}/{agent}.messages.json")
+    assert {(one.origin.session_id, one.origin.agent_id) for one in (started, ended)} == {(session, agent)}
+    assert event_of("real cline", "TaskComplete").origin.agent_id == "", "the main agent has an id too"
+    find = hooks_of("cline").task_in
+    assert find is not None
+
+    texts = {path.name: path.read_text() for path in (TRANSCRIPTS / "cline").iterdir()}
+    prompt = "Why does a redirect strip headers in _redirect_headers?"
+    assert find(texts["main-edit.messages.json"], "") == prompt
+    text = texts["main-delegates.messages.json"].partition('"tool_result"')[0]
+    assert find(text, "subagent").startswith("Find out how DigestAuth counts")
+    call = text[text.index('"name": "spawn_agent"') :]
+    assert find(f"{text}{call}", "subagent") == "", "of two nobody knows which"
+    assert (find("", ""), find("no JSON", "subagent")) == ("", "")
+
+
+def test_cline_says_what_a_search_found() -> None:
+    def use(name: str, given: dict[str, Any], output: object) -> ToolUse | None:
+        told = {"name": name, "input": given, "output": output}
+        return event_of("real cline", "PostToolUse-read_files", tool_result=told).use
+
+    result = [{"query": "ls", "result": "src/shop/auth.py:3:def expire():", "success": True}]
+    hits = ToolUse("def expire", places=(("src/shop/auth.py", 3),))
+    assert use("run_commands", {"commands": ["rg -n 'def expire'"]}, result) == hits
+    assert use("search_codebase", {"queries": ["def expire"]}, result) == hits
+    assert use("run_commands", {"commands": ["rg a", "rg b"]}, result * 2) is None
+    assert use("search_codebase", {"queries": ["def expire"]}, [{**result[0], "success": False}]) is None
 
 
 def test_copilot_brings_first_prompt_and_task() -> None:
@@ -302,7 +354,9 @@ def test_answers_have_the_hosts_form(host: str) -> None:
         assert context_of(host, name, output) == expected
         assert hooks.write(name, HookAnswer()) == ""
     output = hooks.write("sessionStart", HookAnswer(message="line"))
-    assert output == ("" if host in {"cursor", "copilot", "opencode"} else '{"systemMessage":"line"}')
+    assert output == (
+        "" if host in {"cursor", "copilot", "opencode", "cline"} else '{"systemMessage":"line"}'
+    )
 
 
 def test_invalid_payloads_are_refused() -> None:

@@ -25,7 +25,7 @@ from tests.hook_install_cases import (
     tree,
 )
 
-AGENTS = ("claude-code", "codex", "cursor", "gemini", "copilot", "opencode", "qwen-code")
+AGENTS = ("claude-code", "codex", "cursor", "gemini", "copilot", "opencode", "qwen-code", "cline")
 
 COMMON = "SessionStart SessionEnd UserPromptSubmit PreToolUse PostToolUse PreCompact SubagentStart SubagentStop Stop"
 EVENTS: Mapping[str, tuple[str, frozenset[str]]] = {
@@ -76,6 +76,13 @@ FILES: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "qwen-code": {
         "user": {".qwen/settings.json": {**CLAUDE_LIKE, **SERVERS}},
         "project": {"work/shop/.qwen/settings.json": {**CLAUDE_LIKE, **SERVERS}},
+    },
+    "cline": {
+        "user": {
+            "Documents/Cline/Hooks/PreToolUse": "#!/bin/sh\n",
+            ".cline/data/settings/cline_mcp_settings.json": SERVERS,
+        },
+        "project": {"work/shop/.clinerules/hooks/PreToolUse": "#!/bin/sh\n"},
     },
     "copilot": {
         "user": {".copilot/hooks/foveal.json": FLAT, ".copilot/mcp-config.json": SERVERS},
@@ -191,6 +198,7 @@ def test_install_registers_events_beside_those_of_others(machine: Machine, host:
         ("qwen-code", ".qwen/settings.json", ("mcpServers", "foveal"), {"command": "P", "args": ["mcp"]}),
         ("copilot", ".copilot/mcp-config.json", ("mcpServers", "foveal"), {"type": "local", "command": "P", "args": ["mcp"], "tools": ["*"]}),
         ("opencode", ".config/opencode/opencode.json", ("mcp", "foveal"), {"type": "local", "command": ["P", "mcp"], "enabled": True}),
+        ("cline", ".cline/data/settings/cline_mcp_settings.json", ("mcpServers", "foveal"), {"command": "P", "args": ["mcp"], "disabled": False}),
         ("codex", ".codex/config.toml", ("mcp_servers", "foveal"), {"command": "P", "args": ["mcp"]}),
     ],
 )  # fmt: skip

@@ -11,7 +11,7 @@ from foveal.cli.text import local_time
 
 from tests.hook_install_cases import Machine, text_of, tree
 
-AGENTS = ("claude-code", "codex", "cursor", "gemini", "copilot", "opencode", "qwen-code", "git")
+AGENTS = ("claude-code", "codex", "cursor", "gemini", "copilot", "opencode", "qwen-code", "cline", "git")
 
 
 def checked(machine: Machine, *arguments: str) -> tuple[int, str]:

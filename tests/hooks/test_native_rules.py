@@ -54,6 +54,7 @@ def test_native_rules_of_each_host() -> None:
     })  # fmt: skip
     check("qwen-code", (*ALL, "QWEN.md", "web/QWEN.md"), {"QWEN.md", "AGENTS.md"})
     check("qwen-code", ("QWEN.md", "web/AGENTS.md"), {"QWEN.md", "web/AGENTS.md"}, "web/src")
+    check("cline", (*ALL, ".cline/rules/a.md"), {"AGENTS.md", ".clinerules/f.md", ".cline/rules/a.md"})
     check("git", ALL, set())
 
 
