@@ -65,7 +65,7 @@ def decisions_command() -> None:
     SINCE,
     UNTIL,
     flag("--deleted", "Only deleted ones."),
-    flag("--all-worktrees everywhere", "Also those of the repository's other work trees."),
+    flag("--all-worktrees", "Also those of the repository's other work trees."),
     limit(0, LIST_LIMIT, "decisions"),
     CWD,
     group=decisions_command,

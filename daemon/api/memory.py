@@ -62,7 +62,7 @@ class ListExperiencesRequest(ProjectRequest, frozen=True, kw_only=True):
     until: str | None = None
     query: str | None = None
     deleted: bool = False
-    everywhere: bool = False
+    all_worktrees: bool = False
     limit: Limit = 50
     before: str = ""
 
@@ -278,8 +278,8 @@ class ExperienceMethods(EngineMethods):
     async def list_experiences(self, request: ListExperiencesRequest) -> ExperiencesReply:
         """List experiences, newest first. `next` is present if there is more: pass it as `before`. Large
         pages end early. `elsewhere` counts those that show in other work trees of the repository only; with
-        `everywhere` they are listed too, and `worktree` says where each was made. `question` is what a person
-        is asked about a project of the same repository, see AdoptExperiences."""
+        `all_worktrees` they are listed too, and `worktree` says where each was made. `question` is what a
+        person is asked about a project of the same repository, see AdoptExperiences."""
         listing = ExperienceListing(
             request.limit + 1,
             request.agent_id,
@@ -291,7 +291,7 @@ class ExperienceMethods(EngineMethods):
             request.query,
             request.deleted,
             request.before,
-            request.everywhere,
+            request.all_worktrees,
         )
         project = await self._engine.projects.at(request.cwd)
         await self._engine.commit_marks.settle(project)
@@ -304,7 +304,7 @@ class ExperienceMethods(EngineMethods):
         page = _fitting(found[: request.limit])
         more = cursor_after(page[-1]) if page and len(page) < len(found) else UNSET
         places: Sequence[Place | None] = (None,) * len(page)
-        if request.everywhere:
+        if request.all_worktrees:
             places = await self._engine.experiences.read(project, lambda pool: pool.places(page))
         question = "" if request.agent.is_named else await self._engine.projects.previous.question(project)
         listed = list(map(experience_reply, page, places))

@@ -59,7 +59,7 @@ class Trees:
     def shows(self, root: Path, *decisions: str) -> bool:
         """Whether exactly these decisions are listed, and in the next context."""
         listed, text = self.listed(root), self.context(root)
-        everywhere = self.listed(root, everywhere=True)
+        everywhere = self.listed(root, all_worktrees=True)
         assert listed <= everywhere
         assert {each for each in everywhere if each in text} == listed, text
         return listed == set(decisions)
@@ -121,7 +121,7 @@ def test_a_removed_work_tree_leaves_what_was_committed(trees: Trees) -> None:
     trees.change(a, "Carts expire", "src/cart.py")
     git(trees.main, "worktree", "remove", "--force", str(a))
     assert trees.shows(trees.main, "Tokens end")
-    reply = trees.daemon.call("ListExperiences", cwd=str(trees.main), everywhere=True)
+    reply = trees.daemon.call("ListExperiences", cwd=str(trees.main), all_worktrees=True)
     assert {each["decision"]: each["worktree"] for each in reply["experiences"]} == {
         "Tokens end": {"name": "a", "state": "gone"},
         "Carts expire": {"name": "a", "state": "gone"},
@@ -150,7 +150,7 @@ def test_another_work_tree_undoes_nothing(trees: Trees) -> None:
     git(trees.main, "branch", "-q", "-D", "a")  # only the detached HEAD has it now
 
     def outcomes(root: Path) -> list[object]:
-        reply = trees.daemon.call("ListExperiences", cwd=str(root), everywhere=True)
+        reply = trees.daemon.call("ListExperiences", cwd=str(root), all_worktrees=True)
         return [each.get("outcome") for each in reply["experiences"]]
 
     for root in (trees.main, a, trees.main):
@@ -203,7 +203,7 @@ def test_forgetting_a_work_tree_keeps_what_others_have(trees: Trees) -> None:
     assert forget(a) == (2, "")
     for path in trees.daemon.state.glob("projects/*/*"):
         assert b"Forget zebras" not in (path.read_bytes() if path.is_file() else b""), path
-    assert trees.listed(trees.main, everywhere=True) == set()
+    assert trees.listed(trees.main, all_worktrees=True) == set()
 
 
 def test_a_moved_or_cloned_project_is_asked_about(trees: Trees, tmp_path: Path) -> None:
