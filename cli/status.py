@@ -76,7 +76,7 @@ def describe(reply: Reply, socket: str, *, skipped: bool) -> Iterator[str]:
         if project.get("linked"):
             others = ", ".join(f"{other['path']} ({other['state']})" for other in project["linked"])
             yield clean(f"{root} links {others}; a closed one is opened by the first question")
-        for reason in other_reasons(project):
+        for reason in filter(None, (*other_reasons(project), project.get("question"))):
             yield f"{mark} {root}: {clean(reason)}"
     for project in projects if skipped else ():
         yield ""

@@ -311,10 +311,17 @@ def project_folder(state_dir: str, root: str) -> str:
 
 
 class ProjectRecord(Struct, frozen=True):
-    """What a project's folder says of it. `home` is the folder of its family, see `Worktree`."""
+    """What a project's folder says of it.
+
+    `home` is the folder of its family, see `Worktree`; `first_commit` and `remote` are as `identity_of` has
+    them; `answered` are the homes of like projects of which a person said what happens with their decisions.
+    """
 
     root: str
     home: str = ""
+    first_commit: str = ""
+    remote: str = ""
+    answered: tuple[str, ...] = ()
 
 
 def known_projects(state_dir: str, system: System) -> list[ProjectRecord]:
@@ -333,7 +340,7 @@ def known_roots(state_dir: str, system: System) -> list[str]:
     return [record.root for record in known_projects(state_dir, system)]
 
 
-def write_record(root: str, folder: str, system: System, **fields: str) -> None:
+def write_record(root: str, folder: str, system: System, **fields: str | tuple[str, ...]) -> None:
     """Write the record that says which root a folder belongs to, with other fields of it, where they
     differ."""
     path = os.path.join(folder, RECORD)
