@@ -10,6 +10,7 @@ from typing import Any
 
 from ..privacy.policy import NO_TABLES, AgentTables
 from .item_selection import ItemSelection
+from .linked import LinkedConfig, ProjectLinks
 from .source import ProjectRule, setting
 
 USER_FILE = "config.toml"
@@ -412,6 +413,7 @@ class UserConfig:
     dashboard: DashboardConfig = field(default_factory=DashboardConfig)
     agents: AgentTables = NO_TABLES
     """`[agents.NAME]`: what agents may not see, see `parse_agent_tables`."""
+    linked: LinkedConfig = field(default_factory=LinkedConfig)
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,7 +427,9 @@ class ProjectConfig:
     selection: SelectionConfig = field(default_factory=SelectionConfig)
     privacy: PrivacyConfig = field(default_factory=PrivacyConfig)
     agents: AgentTables = NO_TABLES
-    """The tables of both files."""
+    """The tables of both files, and those of the linked projects."""
+    linked: ProjectLinks = field(default_factory=ProjectLinks)
+    """The other projects that it links, in the order of `agents.linked`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -459,9 +463,9 @@ TABLES: Mapping[str, type] = {
     "dashboard": DashboardConfig,
 }
 """The tables of the user's file, in their order in the documentation."""
-FREE_TABLES = ("items", "selection", "agents")
+FREE_TABLES = ("items", "selection", "agents", "linked")
 """Tables without fixed keys: each of `[[items]]` is an item, `[selection]` says how items are chosen, each of
-`[agents]` says what an agent may not see."""
+`[agents]` says what an agent may not see, `linked` names other projects."""
 FORMER_KEYS = frozenset({("context", "feedback")})
 """Keys of former versions, with their tables: they change nothing, and no warning names them."""
 KEYS: Mapping[str, Mapping[str, Field[object]]] = {

@@ -51,7 +51,7 @@ HISTORY_KEY = "history"
 COUNTED_COMMITS = 500
 """Number of the latest commits whose changes count as work on a file."""
 
-CONTENT_VERSION = f"{PARSER_VERSION}.{CHUNKER_VERSION}.1"
+CONTENT_VERSION = f"{PARSER_VERSION}.{CHUNKER_VERSION}.2"
 """The version of the way in which contents are read; an index with another version is read again. linking.py
 stores the linker's version, because links can be made again without reading."""
 

@@ -23,7 +23,7 @@ from ..core.storage import (
 from ..core.system import Stamp, System
 from ..languages.shared.interface import FileInterface, InterfaceChange, change_between
 from ..languages.shared.qualified_names import base_name
-from ..languages.shared.records import Import, Symbol
+from ..languages.shared.records import Import, References, Symbol
 from ..project.records import FileRecord, ResolvedImport
 from .chunk_table import NO_TEXT, ChunkQueries, ChunkTable, StoredText
 from .chunk_table import SCHEMA as CHUNK_SCHEMA
@@ -329,6 +329,21 @@ class Reader:
             ResolvedImport(Import(module, name, line, bool(required)), target, bool(missing))
             for module, name, line, required, target, missing in rows
         )
+
+    def facts(self, path: str) -> tuple[FileInterface | None, References | None]:
+        """Return a file's interface and its other references, for the linker; None if they can't be used."""
+        facts = FactTable(self._db)
+        row = self._db.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()
+        try:
+            return (None, None) if row is None else (facts.interface(path)[0], facts.references(row[0]))
+        except FactsDamaged:  # the indexer reads the file again when it meets this
+            return None, None
+
+    def mentioning(self, names: Collection[str]) -> list[str]:
+        """Return the files that mention one of `names` in code, sorted, and a few others at worst."""
+        facts, files = FactTable(self._db), self._db.execute("SELECT id, path FROM files")
+        paths = dict(files.fetchall())
+        return sorted(paths[each] for each in facts.saying(facts.file_ids() & paths.keys(), names))
 
     def importers(self, path: str) -> tuple[tuple[str, int], ...]:
         """Return the importers of a file as (path, line of the first import), by path."""

@@ -254,8 +254,8 @@ def git_folder(root: str, system: System | None = None) -> str | None:
     That is `.git`, or where the file `.git` of a submodule or linked work tree points to.
     """
     marker = os.path.join(root, ".git")
-    if os.path.isdir(marker):
-        return marker
+    if not os.path.isfile(marker):
+        return marker if os.path.isdir(marker) else None
     line = _read_line(marker, system or System())
     target = line.removeprefix("gitdir: ")
     return None if target == line else os.path.normpath(os.path.join(root, target))

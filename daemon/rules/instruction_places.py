@@ -51,6 +51,7 @@ PROJECT_PLACES = (
     RulePlace(".claude/CLAUDE.md", imports=True),
     RulePlace(".claude/rules", "claude", ".md", depth=MAX_DEPTH),
     RulePlace(".claude/skills", "skill", "/SKILL.md", depth=1),
+    RulePlace(".cline/rules", "cline", ".md", nested=False),
     RulePlace(".clinerules", "cline", nested=False),
     RulePlace(".clinerules", "cline", ".md", nested=False),
     RulePlace(".cursor/rules", "cursor", ".mdc", depth=MAX_DEPTH),

@@ -162,6 +162,8 @@ class SearchQuery(Struct, frozen=True):
     """Files that were just edited, whose definitions are more probable (`EDITED_ODDS`)."""
     definitions: bool = False
     for_agent: int = 0
+    rated: bool = False
+    """Whether hits list their definitions too, so that answers of several projects compare."""
     relation: Relation | None = None
     """If set, only the graph answers, with this relation of the names in the text."""
 
@@ -182,6 +184,7 @@ class SearchResult(Struct, frozen=True):
     """The hits for a question, best first, and how they were found. `hint` says what to do if there are none.
 
     `need` is the probability that the prompt needs code, None if unknown or if no definitions were requested.
+    `near` says that the name which was asked for is unknown, and the hits have one that is spelled alike.
     """
 
     hits: tuple[Hit, ...]
@@ -191,6 +194,7 @@ class SearchResult(Struct, frozen=True):
     degraded: tuple[str, ...]
     hint: str = ""
     need: Need | None = None
+    near: bool = False
 
 
 NOTHING_FOUND = SearchResult((), "hybrid", "hybrid", (), ())

@@ -9,13 +9,23 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-from ..hosts.host import NAME, HookEvent, Host, Level, PluginFile, SettingsHooks, SettingsPlace
+from ..hosts.host import (
+    NAME,
+    HookEvent,
+    HookScripts,
+    Host,
+    Level,
+    PluginFile,
+    SettingsHooks,
+    SettingsPlace,
+    command_line,
+)
 from ..hosts.registry import HOSTS
 from .errors import InstallError
 from .git_hooks import ScriptBlock, project_folder, user_folder
 from .jsonc import render_file
 from .plan import HostFiles, Target, TargetPart
-from .program import hook_command, mcp_command
+from .program import hook_command, hook_program, mcp_command
 from .settings_entries import HookSettings, McpSettings, McpTable, Registration
 
 INSTALLABLE = tuple(host for host in HOSTS if host.hooks)
@@ -77,7 +87,7 @@ def registrations(host: Host, program: str) -> tuple[Registration, ...]:
     settings, command = hooks.settings, hook_command(program, host.name)
 
     def entry(event: HookEvent) -> Registration:
-        matcher = event.matcher if settings.grouped else None
+        matcher = event.matcher if settings.grouped and event.name not in settings.flat else None
         return Registration(event.name, settings.handler(event, command), matcher)
 
     return tuple(entry(event) for event in hooks.events)
@@ -88,13 +98,18 @@ def _hook_targets(host: Host, level: Level, place: SettingsPlace, program: str) 
     if not settings:
         yield from _scripts(host, level, place, program)
         return
-    part: TargetPart
-    if isinstance(settings, SettingsHooks):
-        part = HookSettings(registrations(host, program), settings.skeleton)
-    else:
-        part = plugin_file(settings, program)
     file = settings.path(level, place)
     within = place.root if level == "project" else None
+    if isinstance(settings, HookScripts):
+        for event in host.hooks.events if host.hooks else ():
+            whole, path = hook_script(program, host.name, event.name), os.path.join(file.path, event.name)
+            yield Target(path, (whole,), file.folders, within, executable=True, is_made=True)
+        return
+    part: TargetPart
+    if isinstance(settings, SettingsHooks):
+        part = HookSettings(registrations(host, program), settings.skeleton, settings.section)
+    else:
+        part = plugin_file(settings, program)
     yield Target(file.path, (part,), file.folders, within, is_made=not isinstance(settings, SettingsHooks))
 
 
@@ -190,6 +205,21 @@ def plugin_files(program: str, version: str) -> Iterator[tuple[str, WholeFile]]:
         value = _with_program(json.loads(_data("claude_plugin", path)), program)
         yield path, WholeFile(render_file(value), _MARKERS[path], entries)
     yield PLUGIN_SKILL, WholeFile(_data("claude_plugin", PLUGIN_SKILL), _MARKERS[PLUGIN_SKILL])
+
+
+def hook_script(program: str, host: str, event: str) -> WholeFile:
+    """Return the executable that answers an event of a host. It never fails, even without the program."""
+    marker = f"# Made by `{NAME} hooks install {host}`.\n"
+    command = command_line(hook_command(program, host, event))
+
+    def entries(text: str) -> list[tuple[str, str | None]]:
+        line = text.partition(marker)[2].removesuffix(_SILENT)
+        return [(event, hook_program({"command": line}))]
+
+    return WholeFile(f"#!/bin/sh\n{marker}{command}{_SILENT}", marker, entries)
+
+
+_SILENT = " 2>/dev/null || :\n"
 
 
 def plugin_file(plugin: PluginFile, program: str) -> WholeFile:

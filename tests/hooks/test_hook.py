@@ -165,7 +165,16 @@ def check_times(log: str) -> None:
         assert not found or float(found[2]) <= BUDGETS_S.get(found[1], OTHER_S), line
 
 
-ENDS = {"subagentstop", "sessionend", "stop", "agentstop", "afteragent"}
+ENDS = {
+    "subagentstop",
+    "sessionend",
+    "stop",
+    "agentstop",
+    "afteragent",
+    "taskcomplete",
+    "taskcancel",
+    "sessionshutdown",
+}
 STOPS = sorted(host for host, name in EVENTS if hook_cases.event_name(name).lower() in ENDS)
 
 

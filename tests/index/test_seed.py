@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from foveal.benchmarks.worktrees import differences
 from foveal.daemon.core.system import System
 from foveal.daemon.index import reading, seed
 from foveal.daemon.index.store import FILE_NAME, Store
@@ -17,7 +18,6 @@ from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.languages.shared.records import ParsedFile
 from foveal.daemon.project.service import project_folder, write_record
 
-from benchmarks.worktrees import differences
 from tests.conftest import git, write_files
 from tests.indexer_cases import Bench, lexical_files, open_bench
 
@@ -85,9 +85,9 @@ def parses(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     parsed: list[bytes] = []
     real = parse_source
 
-    def parse(data: bytes, language: str) -> ParsedFile:
+    def parse(data: bytes, language: str, path: str) -> ParsedFile:
         parsed.append(data)
-        return real(data, language)
+        return real(data, language, path)
 
     monkeypatch.setattr(reading, "parse_source", parse)
     return parsed

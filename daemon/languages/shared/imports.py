@@ -56,6 +56,11 @@ class ImportResolver:
         """Return whether an unresolved import certainly means a file of this project."""
         return imported.required and self._of(language).is_internal(importer, imported)
 
+    def published(self, language: str, imported: Import) -> tuple[str, ...]:
+        """Return the files that an import in another project means, none unless it names a package of this
+        one."""
+        return self._of(language).published(imported)
+
     def retry_keys(self, importer: str, language: str, imported: Import) -> tuple[str, ...]:
         """Return the keys under which an import waits for files that would change its resolution.
 
