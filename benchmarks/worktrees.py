@@ -119,14 +119,16 @@ def _measure(repository: Path, folder: Path, trees: int) -> int:
             before = busy_s(client)
             opening = open_project(client, root)
             taken = busy_s(client) - before
-            size = own_bytes(_folder(folder / "own", root)) / 1e6
-            print(f"  HEAD~{distance} and {EDITS} edits: ready and linked in {opening.linked:.1f} s"
-                  f" ({taken:.1f} s of processors), {size:.1f} MB beside the first")  # fmt: skip
+            print(
+                f"  HEAD~{distance} and {EDITS} edits: ready and linked in {opening.linked:.1f} s"
+                f" ({taken:.1f} s of processors)"
+            )
             for what in ("opened", "checked out", "rebased"):
                 if what != "opened":
                     _move(root, what, chooser)
                     _settle(client, root)
                 wrong += _compare(folder, root, what)
+                print(f"    {own_bytes(_folder(folder / 'own', root)) / 1e6:.1f} MB beside the first")
     return wrong
 
 
