@@ -22,7 +22,7 @@ SHOP = {
     "foveal.toml": 'linked = ["../common", "../private", "../shop", "."]\n',
     "shop/cart.py": "from payments.charge import charge_card\n\n\ndef pay_for(cart):\n"
     "    return charge_card(cart.total)\n\n\ndef round_total(total):\n    return round(total, 2)\n",
-    "shop/locks.py": "from vault.locks import quokka_lock\n\n\ndef lock_cart():\n    return quokka_lock()\n",
+    "shop/locks.py": "from vault.locks import bolt_lock\n\n\ndef lock_cart():\n    return bolt_lock()\n",
 }
 PAYMENTS = {
     "foveal.toml": '[agents.reader]\ndeny_paths = ["vault/**"]\n[agents.stranger]\nallow = false\n',
@@ -32,7 +32,7 @@ PAYMENTS = {
     "    return open_gateway().send(-total)\n",
     "vault/keys.py": 'def wombat_key():\n    """Return the wombat key of the gateway."""\n    return 1\n',
     "vault/__init__.py": "",
-    "vault/locks.py": "def quokka_lock():\n    return 1\n",
+    "vault/locks.py": "def bolt_lock():\n    return 1\n",
     "payments/__init__.py": "",
     "pyproject.toml": '[project]\nname = "payments"\n',
     ".env": "WOMBAT_PASSWORD=aardvark\n",
@@ -114,10 +114,10 @@ def test_callers_over_the_border_are_certain_for_those_who_may_see_both_sides(wo
     [called] = world.ask("what does pay_for call")["results"]
     assert called["node_id"] == "../payments/payments/charge.py#charge_card"
     assert called["via"] == "shop: shop/cart.py:5"
-    [caller] = world.ask("what calls quokka_lock", agent_name="lead")["results"]
+    [caller] = world.ask("what calls bolt_lock", agent_name="lead")["results"]
     assert (caller["path"], caller["certainty"]) == ("shop/locks.py", "resolved")
     for agent in ("reader", "stranger"):
-        found = world.ask("what calls quokka_lock", agent_name=agent)["results"]
+        found = world.ask("what calls bolt_lock", agent_name=agent)["results"]
         assert [(each["path"], each["certainty"]) for each in found] == [("shop/locks.py", "name")], agent
         assert "payments" not in json.dumps(found), agent
         assert "payments" not in json.dumps(
