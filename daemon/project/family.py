@@ -33,6 +33,11 @@ class Worktree(Struct, frozen=True):
     made: str = ""
 
     @property
+    def id(self) -> str:
+        """What tells it from all other work trees of the repository, former ones too; "" for the main one."""
+        return self.name and f"{self.name}@{self.made}"
+
+    @property
     def home(self) -> str:
         """The folder that the family is known by: the main work tree, or a bare repository."""
         folder, name = os.path.split(self.common)
@@ -63,7 +68,7 @@ def worktree_at(root: str, common: str, system: System) -> Worktree | None:
     own = os.path.join(common, "worktrees", os.path.basename(folder))
     try:
         # Git writes this file once, when it makes the work tree.
-        made_s = system.lstat(os.path.join(own, "commondir")).st_mtime
+        made_s = int(system.lstat(os.path.join(own, "commondir")).st_mtime)  # as archives keep it
     except OSError:
         return None
     made = timestamp_of(datetime.fromtimestamp(made_s, UTC))

@@ -27,6 +27,10 @@ from .project import Project
 log = logging.getLogger(__name__)
 
 
+ANSWERED_MAX = 100
+"""Maximum number of folders of which it is noted that a person answered."""
+
+
 class PreviousProject(Struct, frozen=True):
     """A project of the same repository: its folder, its decisions, and whether that folder is gone."""
 
@@ -73,18 +77,17 @@ class PreviousProjects:
 
         Raises `NotFound` for a project of another repository or without decisions, and what pools raise.
         """
-        found = {previous.home: previous for previous in await self._find(project, asks_again=True)}
-        previous = found.get(path.rstrip("/"))
-        if previous is None:
-            raise NotFound(f"no project of this repository with decisions is known at {path!r:.300}")
-        added = 0
+        home, added = path.rstrip("/"), 0
         if takes:
-            source = os.path.join(project_folder(self._state_dir, previous.home), POOL_FILE)
+            found = {previous.home: previous for previous in await self._find(project, asks_again=True)}
+            if (previous := found.get(home)) is None:
+                raise NotFound(f"no project of this repository with decisions is known at {path!r:.300}")
+            source = os.path.join(project_folder(self._state_dir, home), POOL_FILE)
             move = partial(join, source, project.pool, "", self._system, keeps=not previous.is_moved)
             added = await self._work.in_writer(move)
-        await self._work.in_writer(partial(self._note_answer, project, previous.home))
+        await self._work.in_writer(partial(self._note_answer, project, home))
         project.question = None
-        return previous.home, added
+        return home, added
 
     async def _find(self, project: Project, *, asks_again: bool = False) -> list[PreviousProject]:
         async with self._turn:  # git may take long in a large repository, so not in a thread of the builders
@@ -119,7 +122,7 @@ class PreviousProjects:
 
     def _note_answer(self, project: Project, home: str) -> None:
         own, _ = self._own(project)
-        answered = tuple(sorted({*own.answered, home}))
+        answered = tuple(sorted({*own.answered, home})[:ANSWERED_MAX])
         write_record(project.root, project.folder, self._system, answered=answered)
 
 
