@@ -19,6 +19,7 @@ from .roots import (
     make_usable,
     project_folder,
     relative_path,
+    removed_work_trees,
     resolved,
     write_record,
 )
