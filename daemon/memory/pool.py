@@ -144,6 +144,11 @@ class Pool:
         return self._changes + self._store.generation
 
     @property
+    def home(self) -> str:
+        """The folder that the repository's work trees are known by, "" without one."""
+        return "" if self.view is None else self.view.worktree.home
+
+    @property
     def store(self) -> PoolStore:
         """The files that the pools of all work trees may have in common."""
         return self._common

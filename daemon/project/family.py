@@ -83,7 +83,7 @@ def identity_of(root: str, system: System) -> tuple[str, str]:
     Takes a second for a hundred thousand commits. Raises `GitError`.
     """
     common, current = common_folder(root, system), head(root, system)
-    if common is None or current is None or os.path.lexists(os.path.join(common, "shallow")):
+    if common is None or not (current and current.commit) or os.path.lexists(os.path.join(common, "shallow")):
         return "", ""
     listed = output_of(root, ["rev-list", "--first-parent", "--max-parents=0", "HEAD", "--"]).split()
     pattern = r"^remote\..*\.url$"
