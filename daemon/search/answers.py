@@ -26,7 +26,7 @@ from ..privacy.secret_gate import gate_of
 from ..project.records import Diff
 from ..workspace.records import ProjectSnapshot
 from ..workspace.service import Project, TreeFreshness, deadline_of
-from .linked_answers import LINKED_WAIT_S, OtherProject, chosen, lowered, placed, rated, shifts, together
+from .linked_answers import LINKED_WAIT_S, OtherProject, chosen, lowered, of_files, placed, shifts, together
 from .lookups import describe_node, describe_symbols, find_files
 from .query import NOTHING_FOUND, DescribedHits, SearchQuery, SearchResult
 from .search_service import SearchService
@@ -162,7 +162,6 @@ class SearchAnswers:
         self, call: ProjectCall, question: SearchQuery, others: Sequence[OtherProject] = ()
     ) -> Answer:
         """Answer a question with hits and their snippets, of the project and of other ones."""
-        question = replace(question, rated=bool(others))
         degraded: list[str] = []
         elsewhere = self._work.start(self.elsewhere(others, call, question, degraded), "ask others")
         degraded += await self._settle(call)
@@ -239,7 +238,7 @@ class SearchAnswers:
             if shown:
                 result, lines = await self._lines(each, question, degraded, by)
                 leading.append(result)
-                known = rated(result)
+                known = of_files(result, is_own=each.linked is None)
                 for line in lines:
                     if not line.get("certainty"):
                         line.setdefault("probability", known.get(line["node_id"], 0.0))
