@@ -104,6 +104,40 @@ class SearchAnswers:
             )
         return {**node, "degraded": degraded, "clock": call.project.clock}
 
+    async def linked_node(
+        self, call: ProjectCall, node_id: str, asked: ProjectCall, linked: LinkedProject
+    ) -> Answer:
+        """Return a node of a linked project, as the project `asked` sees it; see `node`."""
+        node = await self.node(call, node_id)
+        found = await self._neighbours(node, [(call, linked.prefix), (asked, "")])
+        return _with_neighbours(placed(linked, node), found)
+
+    async def own_node(self, call: ProjectCall, node_id: str, others: Sequence[OtherProject]) -> Answer:
+        """Return a node with its neighbours in linked projects; see `node`."""
+        node = await self.node(call, node_id)
+        opening = [self._work.start(self._begin_other(each, call), "open another") for each in others]
+        opened = await self._in_time(others, opening, call, node["degraded"])
+        beside = [
+            (there, other.linked.prefix)
+            for other in others
+            for there in opened
+            if there.project.root == other.linked.root
+        ]
+        return _with_neighbours(node, await self._neighbours(node, [(call, ""), *beside]))
+
+    async def _neighbours(
+        self, node: Answer, calls: Sequence[tuple[ProjectCall, str]]
+    ) -> dict[str, list[Answer]]:
+        if "symbol" not in node or "callers" not in node or len(calls) < 2:
+            return {}
+        projects = [(call.snapshot, prefix) for call, prefix in calls]
+        return await self._work.in_builder(partial(_neighbours_in, projects, node["path"], node["symbol"]))
+
+    async def _begin_other(self, other: OtherProject, call: ProjectCall) -> ProjectCall:
+        """Open another project, for a call that ends within the time that an answer waits for it."""
+        deadline = Deadline(asyncio.get_running_loop().time() + call.deadline.left(LINKED_WAIT_S))
+        return ProjectCall(await other.open(), other.policy, call.fresh, deadline)
+
     async def changes(self, call: ProjectCall, span: str) -> Answer:
         """Return what a range of commits, or the work tree, breaks; `changes.py` describes it.
 
@@ -188,21 +222,20 @@ class SearchAnswers:
 
     async def _ask_other(self, other: OtherProject, call: ProjectCall, question: SearchQuery) -> _Asked:
         """Search another project, within the time that the answer waits for it."""
-        deadline = Deadline(asyncio.get_running_loop().time() + call.deadline.left(LINKED_WAIT_S))
-        there = ProjectCall(await other.open(), other.policy, call.fresh, deadline)
+        there = await self._begin_other(other, call)
         late = await self._settle(there)
         question = replace(question, first=frozenset())
-        found = await self._searching.search(there.project, question, deadline, other.policy)
+        found = await self._searching.search(there.project, question, there.deadline, other.policy)
         said = (*there.snapshot.degraded, *found.degraded, *late)
         return _Asked(there, replace(found, degraded=said), other.linked)
 
     async def _in_time(
         self,
         others: Sequence[OtherProject],
-        asking: Sequence[asyncio.Future[_Asked]],
+        asking: Sequence[asyncio.Future[T]],
         call: ProjectCall,
         degraded: list[str],
-    ) -> list[_Asked]:
+    ) -> list[T]:
         """Return what was found in other projects; `degraded` names those that are late or failed."""
         if asking:
             await asyncio.wait(asking, timeout=call.deadline.left(LINKED_WAIT_S))
@@ -316,6 +349,25 @@ def _over_borders(question: SearchQuery, asked: Sequence[_Asked]) -> list[_Asked
     ]
     found = over_borders(question, answered)
     return [replace(each, result=result) for each, result in zip(asked, found, strict=True)]
+
+
+def _neighbours_in(
+    projects: Sequence[tuple[ProjectSnapshot, str]], path: str, symbol: str
+) -> dict[str, list[Answer]]:
+    from .border_hits import neighbours_over_borders  # imported here too
+
+    return neighbours_over_borders(projects, path, symbol)
+
+
+def _with_neighbours(node: Answer, found: dict[str, list[Answer]]) -> Answer:
+    """Return a node with its neighbours in other projects, which replace what was known by name only."""
+    merged: dict[str, list[Answer]] = {}
+    for relation, entries in found.items():
+        taken = {(each["path"], each["line"], each.pop("name", "")) for each in entries}
+        known = node.get(relation, [])
+        own = [each for each in known if (each["path"], each["line"], each.get("name", "")) not in taken]
+        merged[relation] = [*entries, *own]
+    return node | merged
 
 
 def _read_changes(snapshot: ProjectSnapshot, span: str) -> Diff:

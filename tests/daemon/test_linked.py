@@ -108,6 +108,11 @@ def test_callers_over_the_border_are_certain_for_those_who_may_see_both_sides(wo
     [called] = world.ask("what does pay_for call")["results"]
     assert called["node_id"] == "../payments/payments/charge.py#charge_card"
     assert called["via"] == "shop: shop/cart.py:5"
+    node = world.daemon.call("GetNode", cwd=world.root, node_id="shop/cart.py#pay_for")
+    place = {"path": "shop/cart.py", "line": 5, "certainty": "resolved"}
+    assert node["callees"] == [place | {"node_id": called["node_id"]}]
+    node = world.daemon.call("GetNode", cwd=world.root, node_id=called["node_id"])
+    assert node["callers"] == [place | {"node_id": "shop/cart.py#pay_for"}]
     [caller] = world.ask("what calls quokka_lock", agent_name="lead")["results"]
     assert (caller["path"], caller["certainty"]) == ("shop/locks.py", "resolved")
     for agent in ("reader", "stranger"):
@@ -117,6 +122,10 @@ def test_callers_over_the_border_are_certain_for_those_who_may_see_both_sides(wo
         assert "payments" not in json.dumps(
             world.ask("what does lock_cart call", agent_name=agent)["results"]
         )
+        node = world.daemon.call(
+            "GetNode", cwd=world.root, node_id="shop/locks.py#lock_cart", agent_name=agent
+        )
+        assert "payments" not in json.dumps(node["callees"]), agent
 
 
 def test_results_of_all_projects_are_ordered_by_probability(world: LinkedWorld) -> None:
