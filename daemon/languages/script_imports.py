@@ -364,7 +364,9 @@ class Packages:
 
     def below(self, folder: str, rest: str, folders: Iterable[str]) -> Iterator[str]:
         """Yield the candidates of a path in some folders of the nearest package."""
-        scope = self._scope(folder) or ""
+        scope = self._scope(folder)
+        if scope is None:
+            return
         targets = (join_path(within(scope, each) if each else scope, rest) for each in folders)
         yield from (target for target in targets if target is not None)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Container, Sequence
 from functools import partial
 from typing import Any, Literal, TypeVar
 
@@ -28,7 +28,7 @@ from ..workspace.records import ProjectSnapshot
 from ..workspace.service import Project, TreeFreshness, deadline_of
 from .linked_answers import LINKED_WAIT_S, OtherProject, chosen, lowered, placed, rated, shifts, together
 from .lookups import describe_node, describe_symbols, find_files
-from .query import DescribedHits, SearchQuery, SearchResult
+from .query import NOTHING_FOUND, DescribedHits, SearchQuery, SearchResult
 from .search_service import SearchService
 
 Freshness = Literal["shown", "tree", "no"]
@@ -70,12 +70,17 @@ class ProjectCall(Struct, frozen=True):
         return self.project.snapshot(self.policy)
 
 
-class _Asked(Struct, frozen=True):
+class Asked(Struct, frozen=True):
     """A question in one project: the call, what was found, and the project if another one links it."""
 
     call: ProjectCall
     result: SearchResult
     linked: LinkedProject | None = None
+
+    def said(self, known: Container[str]) -> list[str]:
+        """Return what may be missing of a linked project, unless the other one's answer says it already."""
+        prefix = self.linked.prefix if self.linked is not None else ""
+        return [f"{prefix}: {why}" for why in self.result.degraded if why not in known]
 
 
 class SearchAnswers:
@@ -115,14 +120,8 @@ class SearchAnswers:
     async def own_node(self, call: ProjectCall, node_id: str, others: Sequence[OtherProject]) -> Answer:
         """Return a node with its neighbours in linked projects; see `node`."""
         node = await self.node(call, node_id)
-        opening = [self._work.start(self._begin_other(each, call), "open another") for each in others]
-        opened = await self._in_time(others, opening, call, node["degraded"])
-        beside = [
-            (there, other.linked.prefix)
-            for other in others
-            for there in opened
-            if there.project.root == other.linked.root
-        ]
+        opened = await self.elsewhere(others, call, SearchQuery("", 0), node["degraded"])
+        beside = [(each.call, each.linked.prefix) for each in opened if each.linked is not None]
         return _with_neighbours(node, await self._neighbours(node, [(call, ""), *beside]))
 
     async def _neighbours(
@@ -132,11 +131,6 @@ class SearchAnswers:
             return {}
         projects = [(call.snapshot, prefix) for call, prefix in calls]
         return await self._work.in_builder(partial(_neighbours_in, projects, node["path"], node["symbol"]))
-
-    async def _begin_other(self, other: OtherProject, call: ProjectCall) -> ProjectCall:
-        """Open another project, for a call that ends within the time that an answer waits for it."""
-        deadline = Deadline(asyncio.get_running_loop().time() + call.deadline.left(LINKED_WAIT_S))
-        return ProjectCall(await other.open(), other.policy, call.fresh, deadline)
 
     async def changes(self, call: ProjectCall, span: str) -> Answer:
         """Return what a range of commits, or the work tree, breaks; `changes.py` describes it.
@@ -192,10 +186,11 @@ class SearchAnswers:
     ) -> Answer:
         """Answer a question with hits and their snippets, of the project and of other ones."""
         question = replace(question, rated=bool(others))
-        asking = [self._work.start(self._ask_other(each, call, question), "ask another") for each in others]
-        degraded = await self._settle(call)
+        degraded: list[str] = []
+        elsewhere = self._work.start(self.elsewhere(others, call, question, degraded), "ask others")
+        degraded += await self._settle(call)
         found = await self._searching.search(call.project, question, call.deadline, call.policy)
-        asked = [_Asked(call, found), *await self._in_time(others, asking, call, degraded)]
+        asked = [Asked(call, found), *await elsewhere]
         if len(asked) > 1 and any(each.result.intent == "structural" for each in asked):
             asked = await self._work.in_builder(partial(_over_borders, question, asked))
         if len(asked) == 1:
@@ -220,23 +215,15 @@ class SearchAnswers:
             return reply  # the method's guard masks what needs it
         return await self._work.in_builder(partial(gate.of_record, reply))
 
-    async def _ask_other(self, other: OtherProject, call: ProjectCall, question: SearchQuery) -> _Asked:
-        """Search another project, within the time that the answer waits for it."""
-        there = await self._begin_other(other, call)
-        late = await self._settle(there)
-        question = replace(question, first=frozenset())
-        found = await self._searching.search(there.project, question, there.deadline, other.policy)
-        said = (*there.snapshot.degraded, *found.degraded, *late)
-        return _Asked(there, replace(found, degraded=said), other.linked)
-
-    async def _in_time(
+    async def elsewhere(
         self,
         others: Sequence[OtherProject],
-        asking: Sequence[asyncio.Future[T]],
         call: ProjectCall,
+        question: SearchQuery,
         degraded: list[str],
-    ) -> list[T]:
-        """Return what was found in other projects; `degraded` names those that are late or failed."""
+    ) -> list[Asked]:
+        """Return what is found in other projects; `degraded` gets those that are late or fail."""
+        asking = [self._work.start(self._ask_other(each, call, question), "ask another") for each in others]
         if asking:
             await asyncio.wait(asking, timeout=call.deadline.left(LINKED_WAIT_S))
         found = []
@@ -250,18 +237,28 @@ class SearchAnswers:
                 degraded.append(f"{other.linked.prefix} can't be asked: {error}")
         return found
 
+    async def _ask_other(self, other: OtherProject, call: ProjectCall, question: SearchQuery) -> Asked:
+        """Search another project, within the time that the answer waits for it. An empty question only opens
+        it."""
+        deadline = Deadline(asyncio.get_running_loop().time() + call.deadline.left(LINKED_WAIT_S))
+        there = ProjectCall(await other.open(), other.policy, call.fresh, deadline)
+        late = await self._settle(there)
+        if not question.text.strip():
+            return Asked(there, replace(NOTHING_FOUND, degraded=tuple(late)), other.linked)
+        question = replace(question, first=frozenset())
+        found = await self._searching.search(there.project, question, deadline, other.policy)
+        said = (*there.snapshot.degraded, *found.degraded, *late)
+        return Asked(there, replace(found, degraded=said), other.linked)
+
     async def _together(
-        self, asked: Sequence[_Asked], question: SearchQuery, degraded: list[str]
+        self, asked: Sequence[Asked], question: SearchQuery, degraded: list[str]
     ) -> tuple[SearchResult, list[Answer]]:
         """Return the results of several projects, and how the first of those that are shown was found."""
         own, results, leading = asked[0].result, list[Answer](), list[SearchResult]()
         found = [each.result for each in asked]
         for each, by, shown in zip(asked, shifts(found), chosen(found), strict=True):
             if each.linked is not None:
-                known_too = {*own.degraded, *degraded}
-                degraded += [
-                    f"{each.linked.prefix}: {why}" for why in each.result.degraded if why not in known_too
-                ]
+                degraded += each.said({*own.degraded, *degraded})
             if shown:
                 result, lines = await self._lines(each, question, degraded, by)
                 leading.append(result)
@@ -279,7 +276,7 @@ class SearchAnswers:
         return replace(lead, degraded=own.degraded), together(results, limit)
 
     async def _lines(
-        self, asked: _Asked, question: SearchQuery, degraded: list[str], lowered_by: float = 0.0
+        self, asked: Asked, question: SearchQuery, degraded: list[str], lowered_by: float = 0.0
     ) -> tuple[SearchResult, list[Answer]]:
         """Return the results in the form of the reply. If a shown file changed, the search is repeated."""
         call, result, is_first = asked.call, asked.result, True
@@ -336,7 +333,7 @@ class SearchAnswers:
         return [*late, *filter(None, (project.index_state.unsettled(project.tree, call.policy),))]
 
 
-def _over_borders(question: SearchQuery, asked: Sequence[_Asked]) -> list[_Asked]:
+def _over_borders(question: SearchQuery, asked: Sequence[Asked]) -> list[Asked]:
     from .border_hits import over_borders  # imported here for the same reason as below
 
     answered = [

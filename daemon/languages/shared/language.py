@@ -338,7 +338,7 @@ def language_of(path: str, head: bytes = b"") -> str:
     """Return the name of the language of a file, or "" if it is unknown.
 
     `path` may be relative or absolute; `head` is the beginning of its content. Only a shebang line in it is
-    used, and only if the name doesn't tell.
+    used, and only if the name doesn't tell, or says that the file is a notebook.
     """
     by_extension, by_file_name, by_interpreter = _names_by_sign()
     name = path.rpartition("/")[2]
@@ -349,8 +349,8 @@ def language_of(path: str, head: bytes = b"") -> str:
         found = by_extension.get(f".{extension.lower()}") if dot and stem else None
         if found is None and dot:
             found = by_file_name.get(name.partition(".")[0])
-    if found is None and head.startswith(b"#!"):
-        found = by_interpreter.get(_interpreter(head))
+    if found in (None, "notebook") and head.startswith(b"#!"):
+        found = by_interpreter.get(_interpreter(head), found)
     return found or ""
 
 
