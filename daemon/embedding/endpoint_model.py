@@ -34,11 +34,17 @@ ANSWER_BYTES = 32_000_000
 
 DIMENSIONS_MAX = 16_384
 
+LARGEST = 1e9
+"""Maximum size of a number in a vector, far above those of any model; larger ones are faults."""
+
 WAITED_S = 5.0
 """Maximum seconds for a text that somebody waits for."""
 
 BACKOFF_S = (0.5, 2.0, 8.0)
-"""Seconds before each retry of a batch in the background; a longer wait that the service asks for ends it."""
+"""Seconds before each retry of a batch in the background."""
+
+ASKED_WAIT_S = 10.0
+"""Maximum seconds of waiting that a service may ask for before a retry; a longer wait is a failure."""
 
 REST_S, LONGEST_REST_S = 2.0, 60.0
 """Seconds for which the service isn't used after a failure, doubled with each further one."""
@@ -113,7 +119,7 @@ class EndpointModel:
                     self._characters = FEWER_CHARACTERS
                     continue
                 wait = next(waits, None)
-                is_worth_it = wait is not None and error.may_pass and error.wait_s <= BACKOFF_S[-1]
+                is_worth_it = wait is not None and error.may_pass and error.wait_s <= ASKED_WAIT_S
                 if is_worth_it and not self._closed.wait(max(wait or 0, error.wait_s)):
                     continue
                 with self._lock:
@@ -150,12 +156,12 @@ def _vectors(data: bytes, count: int) -> Vectors:
         raise EndpointFailed(f"the endpoint answered with {len(rows)} vectors for {count} texts")
     if len({len(row.embedding) for row in rows}) != 1:
         raise EndpointFailed("the endpoint's vectors have different dimensions")
-    vectors = np.empty((count, len(rows[0].embedding)), np.float32)
+    vectors = np.empty((count, len(rows[0].embedding)))
     for place, row in zip(places, rows, strict=True):
         vectors[place] = row.embedding
-    lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
-    if not np.isfinite(lengths).all():
-        raise EndpointFailed("the endpoint's vectors hold no finite numbers")
+    if not (np.abs(vectors) < LARGEST).all():
+        raise EndpointFailed("the endpoint's vectors hold no usable numbers")
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     scaled: Vectors = (vectors / np.maximum(lengths, 1e-12)).astype(np.float32)
     return scaled
 
