@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 from ...ipc import errors as codes
 from ...ipc.aclient import DaemonLink
 from ...ipc.errors import NOT_FOUND, DaemonUnavailable, RpcError
+from ..mcp_pump import NEW_SESSION
 
 CALL_S = 90.0
 """Maximum seconds of a call: a first question to a large project waits for its index."""
@@ -59,7 +60,19 @@ class DaemonSession:
         self.agent_name = agent_name[:AGENT_NAME_CHARACTERS]
         if not self._folder:
             uris = await ask_roots() if ask_roots is not None and not self._caller.chosen else []
-            self._folder = choose_folder(self._caller.cwd, uris)
+            folder = choose_folder(self._caller.cwd, uris)
+            self._folder = "" if self._caller.chosen else await self._session_root()
+            self._folder = self._folder or folder
+
+    async def _session_root(self) -> str:
+        """Return the project of a session that the host named, "" for a new session. A host may start its
+        servers in the folder of a plugin."""
+        if self.session_id.startswith(NEW_SESSION):
+            return ""
+        try:
+            return str((await self.ask_plain("GetSession", session_id=self.session_id))["project"])
+        except (RpcError, DaemonUnavailable):  # the first tool says what is wrong
+            return ""
 
     def forget_folder(self) -> None:
         """Ask for the roots again at the next request."""

@@ -88,7 +88,9 @@ async def prompt(client: Client, name: str, **arguments: str) -> str:
     return message.content.text
 
 
-async def test_sessions_are_a_clients_own_or_named(shared_daemon: DaemonProcess, ready: Path) -> None:
+async def test_sessions_are_a_clients_own_or_named(
+    shared_daemon: DaemonProcess, ready: Path, tmp_path: Path
+) -> None:
     async with (
         connected(shared_daemon, ready, "auto", "--session", "mine") as one,
         connected(shared_daemon, ready, "legacy") as two,
@@ -97,8 +99,10 @@ async def test_sessions_are_a_clients_own_or_named(shared_daemon: DaemonProcess,
         await asyncio.gather(*calls)
         await answer(one, "set_relevant_context", set_name="ports", items=["1111"])
         assert "Nothing is set." in await answer(two, "recall", about="session")
-    async with connected(shared_daemon, ready, "legacy", "--session", "mine") as client:
-        assert "1111" in await answer(client, "recall", about="session")
+    for cwd in (ready, tmp_path):  # a host may start the server of a plugin in the plugin's folder
+        async with connected(shared_daemon, cwd, "legacy", "--session", "mine") as client:
+            assert "1111" in await answer(client, "recall", about="session")
+            assert str(ready) in await answer(client, "recall", about="status")
     async with connected(shared_daemon, ready, "legacy", "--session", "not an id") as client:
         said = await refusal(client, "set_relevant_context", set_name="ports", items=["1"])
         assert "session_id must have" in said

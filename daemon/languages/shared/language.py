@@ -47,6 +47,11 @@ class ImportLookup:
         """Return whether an unresolved import certainly means a file of this project."""
         return False
 
+    def published(self, imported: Import) -> tuple[str, ...]:
+        """Return the files that an import in another project means: only if it names a package that this
+        project declares."""
+        return ()
+
     def keys(self, importer: str, imported: Import) -> list[str]:
         """Return the keys (`key_of`) of the files for which an import waits, perhaps with repetitions."""
         path = self.path_in(imported.module)
