@@ -78,6 +78,7 @@ PURGE = flag("--purge", "Delete the kept copies of earlier settings as well.")
     *OF_LEVEL,
     click.Option(["--mcp/--no-mcp"], default=True, help="Register the MCP server as well [default: yes]."),
     flag("--plugin", "Install the whole plugin, with a skill (claude-code only)."),
+    flag("--status-line", "Show in the status line what was sent (claude-code only)."),
     YES,
     DRY_RUN,
     CWD,
@@ -93,8 +94,11 @@ def install(run: Run) -> None:
         raise run.usage(f"--plugin is for {names}")
     if run.plugin and not run.mcp:
         raise run.usage("the MCP server is part of the plugin, so --no-mcp doesn't go with it")
+    if run.status_line and (run.plugin or not installable_host(run.host).status_line):
+        names = ", ".join(found.name for found in INSTALLABLE if found.status_line)
+        raise run.usage(f"--status-line is for {names}, without --plugin")
     with explained():
-        host, files = _chosen(run)
+        host, files = _chosen(run, line=run.status_line)
         changes = plan_install(files, mcp=run.mcp, plugin=run.plugin)
     backups = _carry_out(run, changes, nothing="it is registered already")
     changed = bool(changes) and not run.dry_run
@@ -245,12 +249,12 @@ def _problems(state: HostState, place: SettingsPlace, program: str) -> list[dict
     ]
 
 
-def _chosen(run: Run) -> tuple[Host, HostFiles]:
+def _chosen(run: Run, *, line: bool = False) -> tuple[Host, HostFiles]:
     host = installable_host(run.host)
     place = settings_place(run, run.cwd)
     level: Level = run.level or host.default_level
     check_level(host, level, place)
-    return host, files_of(host, level, place, running_program(run))
+    return host, files_of(host, level, place, running_program(run), line=line)
 
 
 def _carry_out(run: Run, changes: Sequence[Change], *, nothing: str) -> tuple[str, ...]:

@@ -101,6 +101,7 @@ CLAUDE_CODE = host.Host(
     ),
     aliases=("claude",),
     program="claude",
+    status_line="statusLine",
     version=_version,
     # A folder with a plugin.json among the skills is loaded as a plugin in place.
     plugin_folder=lambda level, place: os.path.join(FOLDER.at(level, place), "skills", host.NAME),

@@ -255,6 +255,8 @@ class Host(Struct, frozen=True):
     next_step: str = ""
     program: str = ""
     """The name of the host's own program, which tells its version."""
+    status_line: str = ""
+    """The key of a command for the host's status line, beside its hooks; "" if it runs none."""
     version: Callable[[Mapping[str, str]], str] = lambda variables: ""
     """Finds the host's version in the variables that it sets for hooks; "" if none tells it."""
 

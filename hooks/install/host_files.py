@@ -26,7 +26,7 @@ from .git_hooks import ScriptBlock, project_folder, user_folder
 from .jsonc import render_file
 from .plan import HostFiles, Target, TargetPart
 from .program import hook_command, hook_program, mcp_command
-from .settings_entries import HookSettings, McpSettings, McpTable, Registration
+from .settings_entries import HookSettings, McpSettings, McpTable, Registration, StatusLine
 
 INSTALLABLE = tuple(host for host in HOSTS if host.hooks)
 """The hosts that foveal can be registered with."""
@@ -66,11 +66,16 @@ def check_level(host: Host, level: Level, place: SettingsPlace) -> None:
         raise InstallError("the home folder is no project", f"foveal hooks install {host.name} --user")
 
 
-def host_files(host: Host, level: Level, place: SettingsPlace, program: str, version: str = "") -> HostFiles:
-    """Return the files of a host for a program as it is to be registered. Raises `InstallError`."""
+def host_files(
+    host: Host, level: Level, place: SettingsPlace, program: str, version: str = "", *, line: bool = False
+) -> HostFiles:
+    """Return the files of a host for a program as it is to be registered, with `line` with a status line.
+
+    Raises `InstallError`.
+    """
     within = place.root if level == "project" else None
     return HostFiles(
-        tuple(_hook_targets(host, level, place, program)),
+        tuple(_hook_targets(host, level, place, program, line)),
         tuple(_mcp_targets(host, level, place, program)),
         tuple(
             Target(path, (whole,), folders, within, is_made=True)
@@ -93,7 +98,9 @@ def registrations(host: Host, program: str) -> tuple[Registration, ...]:
     return tuple(entry(event) for event in hooks.events)
 
 
-def _hook_targets(host: Host, level: Level, place: SettingsPlace, program: str) -> Iterator[Target]:
+def _hook_targets(
+    host: Host, level: Level, place: SettingsPlace, program: str, line: bool
+) -> Iterator[Target]:
     settings = host.hooks and host.hooks.settings
     if not settings:
         yield from _scripts(host, level, place, program)
@@ -110,7 +117,8 @@ def _hook_targets(host: Host, level: Level, place: SettingsPlace, program: str) 
         part = HookSettings(registrations(host, program), settings.skeleton)
     else:
         part = plugin_file(settings, program)
-    yield Target(file.path, (part,), file.folders, within, is_made=not isinstance(settings, SettingsHooks))
+    parts = (part, StatusLine(host.status_line, program, line)) if host.status_line else (part,)
+    yield Target(file.path, parts, file.folders, within, is_made=not isinstance(settings, SettingsHooks))
 
 
 def _mcp_targets(host: Host, level: Level, place: SettingsPlace, program: str) -> Iterator[Target]:

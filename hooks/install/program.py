@@ -27,6 +27,10 @@ _HOOK_WORDS = re.compile(r"hook [a-z][a-z-]*(?: [A-Za-z][A-Za-z-]*)?")
 """`hook`, the host, and the event if the host's payload doesn't name it."""
 
 
+STATUS_LINE = "statusline"
+"""The word behind the program of a status line."""
+
+
 def find_program(argv0: str, executable: str, environ: Mapping[str, str]) -> str:
     """Return the absolute path of the foveal that runs: the path it was called by, else the one beside its
     interpreter.
@@ -77,6 +81,12 @@ def hook_program(handler: Any) -> str | None:
     words = _words(handler)
     ours = _HOOK_WORDS.fullmatch(" ".join(words[1:])) and len(words) in {3, 4}
     return words[0] if ours and _is_name(words[0]) else None
+
+
+def status_line_program(entry: Any) -> str | None:
+    """Return the program of a status line that is ours, None for others."""
+    words = _words(entry)
+    return words[0] if len(words) == 2 and words[1] == STATUS_LINE and _is_name(words[0]) else None
 
 
 def mcp_program(server: Any) -> str | None:

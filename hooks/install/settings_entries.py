@@ -7,6 +7,7 @@ so it is found even if somebody moved it into another group.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from typing import Any
 from ..hosts.host import NAME, RegisteredHook
 from . import jsonc, toml_tables
 from .errors import InstallError
-from .program import hook_program, mcp_program
+from .program import STATUS_LINE, hook_program, mcp_program, status_line_program
 
 _OURS = frozenset({"command", "args"})
 """Keys that are always set; a person may change any other, such as the tools that are shown."""
@@ -64,6 +65,46 @@ class HookSettings:
     def entries(self, text: str) -> list[tuple[str, str | None]]:
         """Return (event, program) for each of our handlers."""
         return [(hook.event, hook.program) for hook in registered(text)]
+
+
+@dataclass(frozen=True, slots=True)
+class StatusLine:
+    """Our status line under a key of a settings file, which a host runs; with `wanted` it is to be added."""
+
+    key: str
+    program: str
+    wanted: bool
+
+    def register(self, text: str) -> str:
+        """Return the text with our line if it is wanted. Raises `InstallError` if there is another line."""
+        found = _root(text).get(self.key)
+        if not self.wanted and not self.holds(text):
+            return text
+        entry = {"type": "command", "command": shlex.join((self.program, STATUS_LINE))}
+        if found is None:
+            text = text if text.strip() else "{}\n"
+            return jsonc.insert(text, jsonc.parse(text), entry, self.key)
+        if not self.holds(text):
+            raise InstallError(
+                "it has a status line already", f"let that one call {self.program} {STATUS_LINE}, too"
+            )
+        value = {**found.plain(), **entry}
+        return text if found.plain() == value else jsonc.replace(text, found, value)
+
+    def strip(self, text: str) -> str:
+        """Return the text without our line."""
+        return _remove(text, (self.key,)) if self.holds(text) else text
+
+    def holds(self, text: str) -> bool:
+        """Whether the line of a text is ours."""
+        found = _root(text).get(self.key)
+        return found is not None and status_line_program(found.plain()) is not None
+
+    def entries(self, text: str) -> list[tuple[str, str | None]]:
+        """Return the program of our line, if there is one."""
+        found = _root(text).get(self.key)
+        program = status_line_program(found.plain()) if found is not None else None
+        return [(STATUS_LINE, program)] if program else []
 
 
 def registered(text: str) -> tuple[RegisteredHook, ...]:
@@ -136,6 +177,10 @@ def _remove(text: str, path: Sequence[str | int]) -> str:
 
 def _hooks(text: str) -> jsonc.JsoncNode | None:
     return _section(text, "hooks") if text.strip() else None
+
+
+def _root(text: str) -> jsonc.JsoncNode:
+    return jsonc.parse(text if text.strip() else "{}")
 
 
 def _section(text: str, name: str) -> jsonc.JsoncNode | None:
