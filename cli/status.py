@@ -73,7 +73,10 @@ def describe(reply: Reply, socket: str, *, skipped: bool) -> Iterator[str]:
         root = short_path(project["root"])
         if project["embedding"] == "running":
             yield f"{root}: {', '.join(filter(None, (how_far(project), rate(project))))}"
-        for reason in other_reasons(project):
+        if project.get("linked"):
+            others = ", ".join(f"{other['path']} ({other['state']})" for other in project["linked"])
+            yield clean(f"{root} links {others}; a closed one is opened by the first question")
+        for reason in filter(None, (*other_reasons(project), project.get("question"))):
             yield f"{mark} {root}: {clean(reason)}"
     for project in projects if skipped else ():
         yield ""

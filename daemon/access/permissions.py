@@ -5,7 +5,7 @@ there now.
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 
 from msgspec import Struct
@@ -242,11 +242,16 @@ class Permissions:
     async def linked(self, project: Project, agent: Agent, policy: Policy) -> list[OtherProject]:
         """Return the linked projects that an agent may see, by its policy in the one that links them."""
         found = []
-        for linked, there in zip(project.config.linked.projects, policy.linked, strict=True):
-            if there.policy.allow and await self._may_see_inside(linked.root, agent):
-                opening = partial(self._open, linked.root, there.policy)
-                found.append(OtherProject(linked, there.policy, opening))
+        for linked, there in _allowed_links(project, policy):
+            if await self._may_see_inside(linked.root, agent):
+                found.append(OtherProject(linked, there, partial(self._open, linked.root, there)))
         return found
+
+    def linked_now(self, project: Project, policy: Policy) -> Iterator[tuple[LinkedProject, Project | None]]:
+        """Yield the linked projects that an agent may see, by its policy in the one that links them, each
+        with the project if it is open."""
+        for linked, _ in _allowed_links(project, policy):
+            yield linked, self._projects.get(linked.root)
 
     async def everywhere(self, project: Project, agent: Agent) -> tuple[list[OtherProject], int]:
         """Return the other projects that an agent may see, open ones and at most `REOPENED_MAX` closed ones,
@@ -369,6 +374,15 @@ class Permissions:
             await self._projects.reload_settings(project)
             return project.config
         return await self._projects.config_of(root)
+
+
+def _allowed_links(project: Project, policy: Policy) -> Iterator[tuple[LinkedProject, Policy]]:
+    """Yield the linked projects that a policy doesn't refuse; one that was linked since isn't among them."""
+    policies = {each.root: each.policy for each in policy.linked}
+    for linked in project.config.linked.projects:
+        there = policies.get(linked.root)
+        if there is not None and there.allow:
+            yield linked, there
 
 
 def _own_rules(config: ProjectConfig, agent: Agent) -> Policy:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .border import CROSSING, Decided
 from .code_graph import CLASSES, FOUND_MAX, Certainty, Findings, FindPlaces, FoundPlace, Meaning
 from .connection import IMPACT_DEPTH
 from .subjects import PLACE

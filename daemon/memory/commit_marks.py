@@ -120,11 +120,11 @@ def _judged(
     """Return by which work tree each experience is judged: the root, and whether another one made it.
 
     One alone judges it, or two would mark and unmark it in turns. It is the one where it was made, until its
-    commit is in the main one, or it is removed.
+    commit is in the main one (of a bare repository, the first), or it is removed.
     """
     view, judged = project.pool.view, dict[tuple[str, bool], list[Known]]()
     living = {} if view is None else {tree.name: tree for tree in view.living()}
-    home = living[""].root if "" in living else project.root
+    home = next(iter(living.values()), project).root  # the main one comes first
     held = {
         known.current.commit
         for known in experiences

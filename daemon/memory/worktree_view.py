@@ -16,11 +16,15 @@ from msgspec.structs import replace
 
 from ..core.system import System
 from ..project.records import Worktree
-from ..project.service import commits, git, head, worktree_of, worktrees
+from ..project.service import commits, git, head, worktree_at, worktrees
 from .experience import FROM_CLIENT, Experience
 from .pool_records import Records
 
 log = logging.getLogger(__name__)
+
+
+COMPARED_MAX = 100
+"""Maximum number of files of new experiences that are compared with the commit; a decision names a few."""
 
 
 class Place(Struct, frozen=True):
@@ -46,7 +50,8 @@ class WorktreeView:
     def look(self, records: Records, generation: int) -> bool:
         """Find out what shows, after HEAD or the records changed; returns whether that is another set."""
         if self.worktree.name:  # it may have been removed, and another one made in the same place
-            self.worktree = worktree_of(self.worktree.root, self._system) or self.worktree
+            root, common = self.worktree.root, self.worktree.common
+            self.worktree = worktree_at(root, common, self._system) or self.worktree
         current = head(self.worktree.root, self._system)
         commit = current.commit if current else ""
         seen = (commit, generation, self.worktree)
@@ -84,14 +89,11 @@ class WorktreeView:
         they are about differs from that. Those of the second kind in a pair, of the past, have no commit."""
         current = head(self.worktree.root, self._system)
         commit = current.commit if current else ""
-        files = {path for experience, _ in experiences for path in experience.files_touched}
+        named = dict.fromkeys(path for each, _ in experiences for path in each.files_touched)
+        files = [path for path in named if not os.path.isdir(os.path.join(self.worktree.root, path))]
         try:
-            files = {path for path in files if not os.path.isdir(os.path.join(self.worktree.root, path))}
-            changed = (
-                commits.changed_since(self.worktree.root, self._system, commit, files)
-                if commit
-                else frozenset[str]()
-            )
+            compared = files[:COMPARED_MAX] if commit else []
+            changed = commits.changed_since(self.worktree.root, self._system, commit, compared)
         except git.GitError:
             changed = frozenset(files)
         return [

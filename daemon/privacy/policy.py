@@ -90,7 +90,9 @@ class Policy(Struct, frozen=True):
             and self.mask_values <= other.mask_values
             and all(
                 not theirs.policy.allow or mine.policy.sees_all_of(theirs.policy)
-                for mine, theirs in zip(self.linked, other.linked, strict=False)
+                for mine in self.linked
+                for theirs in other.linked
+                if mine.root == theirs.root
             )
         )
 

@@ -6,7 +6,8 @@ If the index isn't fresh in time, `degraded` in the answer says so.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+import os
+from collections.abc import Awaitable, Callable, Container, Sequence
 from functools import partial
 from typing import Any, Literal, TypeVar
 
@@ -27,7 +28,7 @@ from ..workspace.records import ProjectSnapshot
 from ..workspace.service import Project, TreeFreshness, deadline_of
 from .linked_answers import LINKED_WAIT_S, OtherProject, chosen, lowered, placed, rated, shifts, together
 from .lookups import describe_node, describe_symbols, find_files
-from .query import DescribedHits, SearchQuery, SearchResult
+from .query import NOTHING_FOUND, DescribedHits, SearchQuery, SearchResult
 from .search_service import SearchService
 
 Freshness = Literal["shown", "tree", "no"]
@@ -69,12 +70,17 @@ class ProjectCall(Struct, frozen=True):
         return self.project.snapshot(self.policy)
 
 
-class _Asked(Struct, frozen=True):
+class Asked(Struct, frozen=True):
     """A question in one project: the call, what was found, and the project if another one links it."""
 
     call: ProjectCall
     result: SearchResult
     linked: LinkedProject | None = None
+
+    def said(self, known: Container[str]) -> list[str]:
+        """Return what may be missing of a linked project, unless the other one's answer says it already."""
+        prefix = self.linked.prefix if self.linked is not None else ""
+        return [f"{prefix}: {why}" for why in self.result.degraded if why not in known]
 
 
 class SearchAnswers:
@@ -157,10 +163,13 @@ class SearchAnswers:
     ) -> Answer:
         """Answer a question with hits and their snippets, of the project and of other ones."""
         question = replace(question, rated=bool(others))
-        asking = [self._work.start(self._ask_other(each, call, question), "ask another") for each in others]
-        degraded = await self._settle(call)
+        degraded: list[str] = []
+        elsewhere = self._work.start(self.elsewhere(others, call, question, degraded), "ask others")
+        degraded += await self._settle(call)
         found = await self._searching.search(call.project, question, call.deadline, call.policy)
-        asked = [_Asked(call, found), *await self._in_time(others, asking, call, degraded)]
+        asked = [Asked(call, found), *await elsewhere]
+        if len(asked) > 1 and any(each.result.intent == "structural" for each in asked):
+            asked = await self._work.in_builder(partial(_over_borders, question, asked))
         if len(asked) == 1:
             result, results = await self._lines(asked[0], question, degraded)
         else:
@@ -183,24 +192,15 @@ class SearchAnswers:
             return reply  # the method's guard masks what needs it
         return await self._work.in_builder(partial(gate.of_record, reply))
 
-    async def _ask_other(self, other: OtherProject, call: ProjectCall, question: SearchQuery) -> _Asked:
-        """Search another project, within the time that the answer waits for it."""
-        deadline = Deadline(asyncio.get_running_loop().time() + call.deadline.left(LINKED_WAIT_S))
-        there = ProjectCall(await other.open(), other.policy, call.fresh, deadline)
-        late = await self._settle(there)
-        question = replace(question, first=frozenset())
-        found = await self._searching.search(there.project, question, deadline, other.policy)
-        said = (*there.snapshot.degraded, *found.degraded, *late)
-        return _Asked(there, replace(found, degraded=said), other.linked)
-
-    async def _in_time(
+    async def elsewhere(
         self,
         others: Sequence[OtherProject],
-        asking: Sequence[asyncio.Future[_Asked]],
         call: ProjectCall,
+        question: SearchQuery,
         degraded: list[str],
-    ) -> list[_Asked]:
-        """Return what was found in other projects; `degraded` names those that are late or failed."""
+    ) -> list[Asked]:
+        """Return what is found in other projects; `degraded` gets those that are late or fail."""
+        asking = [self._work.start(self._ask_other(each, call, question), "ask another") for each in others]
         if asking:
             await asyncio.wait(asking, timeout=call.deadline.left(LINKED_WAIT_S))
         found = []
@@ -214,18 +214,28 @@ class SearchAnswers:
                 degraded.append(f"{other.linked.prefix} can't be asked: {error}")
         return found
 
+    async def _ask_other(self, other: OtherProject, call: ProjectCall, question: SearchQuery) -> Asked:
+        """Search another project, within the time that the answer waits for it. An empty question only opens
+        it."""
+        deadline = Deadline(asyncio.get_running_loop().time() + call.deadline.left(LINKED_WAIT_S))
+        there = ProjectCall(await other.open(), other.policy, call.fresh, deadline)
+        late = await self._settle(there)
+        if not question.text.strip():
+            return Asked(there, replace(NOTHING_FOUND, degraded=tuple(late)), other.linked)
+        question = replace(question, first=frozenset())
+        found = await self._searching.search(there.project, question, deadline, other.policy)
+        said = (*there.snapshot.degraded, *found.degraded, *late)
+        return Asked(there, replace(found, degraded=said), other.linked)
+
     async def _together(
-        self, asked: Sequence[_Asked], question: SearchQuery, degraded: list[str]
+        self, asked: Sequence[Asked], question: SearchQuery, degraded: list[str]
     ) -> tuple[SearchResult, list[Answer]]:
         """Return the results of several projects, and how the first of those that are shown was found."""
         own, results, leading = asked[0].result, list[Answer](), list[SearchResult]()
         found = [each.result for each in asked]
         for each, by, shown in zip(asked, shifts(found), chosen(found), strict=True):
             if each.linked is not None:
-                known_too = {*own.degraded, *degraded}
-                degraded += [
-                    f"{each.linked.prefix}: {why}" for why in each.result.degraded if why not in known_too
-                ]
+                degraded += each.said({*own.degraded, *degraded})
             if shown:
                 result, lines = await self._lines(each, question, degraded, by)
                 leading.append(result)
@@ -243,7 +253,7 @@ class SearchAnswers:
         return replace(lead, degraded=own.degraded), together(results, limit)
 
     async def _lines(
-        self, asked: _Asked, question: SearchQuery, degraded: list[str], lowered_by: float = 0.0
+        self, asked: Asked, question: SearchQuery, degraded: list[str], lowered_by: float = 0.0
     ) -> tuple[SearchResult, list[Answer]]:
         """Return the results in the form of the reply. If a shown file changed, the search is repeated."""
         call, result, is_first = asked.call, asked.result, True
@@ -298,6 +308,21 @@ class SearchAnswers:
         await self._freshness.wait_searchable(project, deadline)
         late = ["the tree was not compared with the disk in time"] if call.fresh == "tree" else []
         return [*late, *filter(None, (project.index_state.unsettled(project.tree, call.policy),))]
+
+
+def _over_borders(question: SearchQuery, asked: Sequence[Asked]) -> list[Asked]:
+    from .border_hits import over_borders  # imported here for the same reason as below
+
+    answered = [
+        (
+            each.call.snapshot,
+            each.linked.prefix if each.linked is not None else os.path.basename(each.call.project.root),
+            each.result,
+        )
+        for each in asked
+    ]
+    found = over_borders(question, answered)
+    return [replace(each, result=result) for each, result in zip(asked, found, strict=True)]
 
 
 def _read_changes(snapshot: ProjectSnapshot, span: str) -> Diff:

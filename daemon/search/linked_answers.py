@@ -105,6 +105,22 @@ def _rank(result: Mapping[str, Any]) -> tuple[bool, float]:
     return True, -result.get("probability", 0.0)
 
 
+def placed_hit(linked: LinkedProject, hit: Hit) -> Hit:
+    """Return a hit of a linked project with its paths as seen from the project that links it."""
+
+    def path(given: str) -> str:
+        return f"{linked.prefix}/{given}"
+
+    return replace(
+        hit,
+        chunk=replace(hit.chunk, path=path(hit.chunk.path)),
+        more=[replace(chunk, path=path(chunk.path)) for chunk in hit.more],
+        steps=tuple(map(path, hit.steps)),
+        reference=hit.reference and (path(hit.reference[0]), hit.reference[1]),
+        definitions=[replace(each, path=path(each.path)) for each in hit.definitions],
+    )
+
+
 def placed(linked: LinkedProject, entry: Any) -> Any:
     """Return a part of an answer about a linked project with its paths as seen from the project that links
     it."""

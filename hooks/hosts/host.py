@@ -88,14 +88,17 @@ class HookEvent(Struct, frozen=True):
 class SettingsHooks(Struct, frozen=True):
     """Hooks that a JSON settings file lists by event.
 
-    With `grouped` handlers are in groups with a matcher. `skeleton` is what the file must contain besides the
+    They are under `section`. With `grouped` handlers are in groups with a matcher, but for the events `flat`.
+    `skeleton` is what the file must contain besides the
     hooks. A handler's command is a line for a shell under `command_key`, or a program with its arguments
     (`as_words`); it names the event (`names_event`) if payloads don't. Its timeout is under `timeout_key` in
     units of 1/`unit` second. `named` handlers have our name.
     """
 
     path: PathOf
+    section: str = "hooks"
     grouped: bool = True
+    flat: tuple[str, ...] = ()
     skeleton: Mapping[str, Any] = field(default_factory=dict)
     command_key: str = "command"
     as_words: bool = False
@@ -212,12 +215,13 @@ class RegisteredHook(Struct, frozen=True):
     matcher: str | None
     handler: Mapping[str, Any]
     program: str
+    section: str = "hooks"
 
     @property
     def path(self) -> tuple[str | int, ...]:
         """The keys and positions that lead to the handler."""
         inner = (self.position,) if self.matcher is None else (self.group, "hooks", self.position)
-        return ("hooks", self.event, *inner)
+        return (self.section, self.event, *inner)
 
 
 class HookReview(Struct, frozen=True):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from .antigravity import ANTIGRAVITY
 from .claude_code import CLAUDE_CODE
 from .cline import CLINE
 from .codex import CODEX
 from .copilot import COPILOT
 from .cursor import CURSOR
+from .droid import DROID
 from .gemini import GEMINI
 from .git import GIT
 from .host import Host
@@ -24,6 +26,8 @@ HOSTS: tuple[Host, ...] = (
     OPENCODE,
     QWEN_CODE,
     CLINE,
+    DROID,
+    ANTIGRAVITY,
     GIT,
 )
 """All hosts. If two define an MCP server of the same name for the same scope, the earlier host counts."""

@@ -92,7 +92,7 @@ def registrations(host: Host, program: str) -> tuple[Registration, ...]:
     settings, command = hooks.settings, hook_command(program, host.name)
 
     def entry(event: HookEvent) -> Registration:
-        matcher = event.matcher if settings.grouped else None
+        matcher = event.matcher if settings.grouped and event.name not in settings.flat else None
         return Registration(event.name, settings.handler(event, command), matcher)
 
     return tuple(entry(event) for event in hooks.events)
@@ -114,7 +114,7 @@ def _hook_targets(
         return
     part: TargetPart
     if isinstance(settings, SettingsHooks):
-        part = HookSettings(registrations(host, program), settings.skeleton)
+        part = HookSettings(registrations(host, program), settings.skeleton, settings.section)
     else:
         part = plugin_file(settings, program)
     parts = (part, StatusLine(host.status_line, program, line)) if host.status_line else (part,)

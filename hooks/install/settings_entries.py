@@ -21,6 +21,9 @@ from .program import STATUS_LINE, hook_program, mcp_program, status_line_program
 _OURS = frozenset({"command", "args"})
 """Keys that are always set; a person may change any other, such as the tools that are shown."""
 
+HOOKS = "hooks"
+"""The section of a settings file that most hosts read hooks from."""
+
 MCP = "mcp"
 """The name of the MCP server among the events that a file registers."""
 
@@ -36,10 +39,11 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class HookSettings:
-    """Our entries under `hooks` of a settings file, and what else a new file must hold."""
+    """Our entries under `section` of a settings file, and what else a new file must hold."""
 
     registrations: tuple[Registration, ...]
     skeleton: Mapping[str, Any]
+    section: str = HOOKS
 
     def register(self, text: str) -> str:
         """Return the text with our handlers."""
@@ -49,22 +53,51 @@ class HookSettings:
             if root.get(key) is None:
                 text = jsonc.insert(text, root, value, key)
         wanted = {entry.event for entry in self.registrations}
-        text = _strip(text, {hook.event for hook in registered(text)} - wanted)
+        text = self._without(text, {hook.event for hook in registered(text, self.section)} - wanted)
         for entry in self.registrations:
-            text = _register(text, entry)
+            text = self._register(text, entry)
         return text
 
     def strip(self, text: str) -> str:
         """Return the text without our handlers and without the lists that held nothing else."""
-        return _strip(text, {hook.event for hook in registered(text)})
+        return self._without(text, {hook.event for hook in registered(text, self.section)})
 
     def holds(self, text: str) -> bool:
         """Whether a text holds a handler of ours."""
-        return bool(text.strip()) and bool(registered(text))
+        return bool(text.strip()) and bool(registered(text, self.section))
 
     def entries(self, text: str) -> list[tuple[str, str | None]]:
         """Return (event, program) for each of our handlers."""
-        return [(hook.event, hook.program) for hook in registered(text)]
+        return [(hook.event, hook.program) for hook in registered(text, self.section)]
+
+    def _register(self, text: str, wanted: Registration) -> str:
+        found = [hook for hook in registered(text, self.section) if hook.event == wanted.event]
+        if len(found) == 1 and found[0].matcher == wanted.matcher:
+            if found[0].handler == wanted.handler:
+                return text
+            return jsonc.replace(text, jsonc.parse(text).at(found[0].path), wanted.handler)
+        text = self._without(text, {wanted.event})
+        entry: Any = wanted.handler
+        if wanted.matcher is not None:
+            entry = {"matcher": wanted.matcher} if wanted.matcher else {}
+            entry = {**entry, "hooks": [wanted.handler]}
+        hooks = _section(text, self.section)
+        if hooks is None:
+            return jsonc.insert(text, jsonc.parse(text), {wanted.event: [entry]}, self.section)
+        handlers = hooks.get(wanted.event)
+        if handlers is None:
+            return jsonc.insert(text, hooks, [entry], wanted.event)
+        if handlers.kind != "array":
+            place = f"{self.section}.{wanted.event}"
+            raise InstallError(f"{place} isn't a list", "mend the file first, nothing was changed")
+        return jsonc.insert(text, handlers, entry)
+
+    def _without(self, text: str, events: AbstractSet[str]) -> str:
+        """Remove our handlers of some events, the last first, so that positions stay right."""
+        for hook in reversed(registered(text, self.section)):
+            if hook.event in events:
+                text = _remove(text, hook.path)
+        return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,24 +140,27 @@ class StatusLine:
         return [(STATUS_LINE, program)] if program else []
 
 
-def registered(text: str) -> tuple[RegisteredHook, ...]:
+def registered(text: str, section: str = HOOKS) -> tuple[RegisteredHook, ...]:
     """Return our handlers in a text, in its order. Raises `InstallError` for an unreadable text."""
-    hooks = _hooks(text)
+    hooks = _section(text, section) if text.strip() else None
     if hooks is None:
         return ()
     return tuple(
-        hook for item in hooks.items if item.node.kind == "array" for hook in _found(item.key, item.node)
+        hook
+        for item in hooks.items
+        if item.node.kind == "array"
+        for hook in _found(section, item.key, item.node)
     )
 
 
-def _found(event: str, handlers: jsonc.JsoncNode) -> Iterator[RegisteredHook]:
+def _found(section: str, event: str, handlers: jsonc.JsoncNode) -> Iterator[RegisteredHook]:
     for group, item in enumerate(handlers.items):
         inner = item.node.get("hooks")
         if inner is None or inner.kind != "array":
             value = item.node.plain()
             program = hook_program(value)
             if program:
-                yield RegisteredHook(event, 0, group, None, value, program)
+                yield RegisteredHook(event, 0, group, None, value, program, section)
             continue
         matcher = item.node.get("matcher")
         for position, entry in enumerate(inner.items):
@@ -132,37 +168,7 @@ def _found(event: str, handlers: jsonc.JsoncNode) -> Iterator[RegisteredHook]:
             program = hook_program(value)
             if program:
                 named = (matcher.value or "") if matcher else ""
-                yield RegisteredHook(event, group, position, named, value, program)
-
-
-def _register(text: str, wanted: Registration) -> str:
-    found = [hook for hook in registered(text) if hook.event == wanted.event]
-    if len(found) == 1 and found[0].matcher == wanted.matcher:
-        if found[0].handler == wanted.handler:
-            return text
-        return jsonc.replace(text, jsonc.parse(text).at(found[0].path), wanted.handler)
-    text = _strip(text, {wanted.event})
-    entry: Any = wanted.handler
-    if wanted.matcher is not None:
-        entry = {"matcher": wanted.matcher} if wanted.matcher else {}
-        entry = {**entry, "hooks": [wanted.handler]}
-    hooks = _hooks(text)
-    if hooks is None:
-        return jsonc.insert(text, jsonc.parse(text), {wanted.event: [entry]}, "hooks")
-    handlers = hooks.get(wanted.event)
-    if handlers is None:
-        return jsonc.insert(text, hooks, [entry], wanted.event)
-    if handlers.kind != "array":
-        raise InstallError(f"hooks.{wanted.event} isn't a list", "mend the file first, nothing was changed")
-    return jsonc.insert(text, handlers, entry)
-
-
-def _strip(text: str, events: AbstractSet[str]) -> str:
-    """Remove our handlers of some events, the last first, so that positions stay right."""
-    for hook in reversed(registered(text)):
-        if hook.event in events:
-            text = _remove(text, hook.path)
-    return text
+                yield RegisteredHook(event, group, position, named, value, program, section)
 
 
 def _remove(text: str, path: Sequence[str | int]) -> str:
@@ -173,10 +179,6 @@ def _remove(text: str, path: Sequence[str | int]) -> str:
         return text
     # A group without handlers is removed with the list.
     return _remove(text, path[:-2] if path[-2] == "hooks" and len(path) > 2 else path[:-1])
-
-
-def _hooks(text: str) -> jsonc.JsoncNode | None:
-    return _section(text, "hooks") if text.strip() else None
 
 
 def _root(text: str) -> jsonc.JsoncNode:

@@ -20,6 +20,7 @@ from foveal.hooks.install.plan import Change
 
 from tests.command_cases import CommandLine
 from tests.conftest import SMALL_PROJECT, DaemonProcess, git, need_tool, running_daemon, write_files
+from tests.hook_cases import HOSTS
 from tests.hook_install_cases import CLAUDE_LIKE, FLAT, SERVERS, TOML, text_of, tree, with_comments
 
 SETTINGS = {
@@ -32,11 +33,10 @@ SETTINGS = {
     ".copilot/mcp-config.json": text_of(SERVERS),
     ".config/opencode/opencode.json": text_of({"mcp": {"others": {"type": "remote", "url": "https://x"}}}),
     ".cline/data/settings/cline_mcp_settings.json": text_of(SERVERS),
+    ".factory/settings.json": text_of(CLAUDE_LIKE),
     ".qwen/settings.json": with_comments({**CLAUDE_LIKE, **SERVERS}),
 }
 """Settings as people have them: with comments, tabs, CRLF, a byte order mark, on one line."""
-
-HOSTS = ["claude-code", "cursor", "codex", "gemini", "copilot", "opencode", "qwen-code", "cline"]
 
 
 @pytest.fixture

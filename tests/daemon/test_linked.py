@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+from foveal.daemon.api.method import declared_methods
 from foveal.ipc.errors import INVALID_PARAMS, NOT_FOUND, PERMISSION_DENIED
 
 from tests.conftest import DaemonProcess, git, running_daemon, write_files
+from tests.policy_cases import FILES, HIDDEN_FROM, PATH_WORDS, REQUESTS, SAID, LinkerView, ask, words_in
+
+import_module("foveal.daemon.api.handlers")  # declares every method
+READING = [declared.name for declared in declared_methods() if declared.access == "read"]
 
 SHOP = {
     "foveal.toml": 'linked = ["../common", "../private", "../shop", "."]\n',
     "shop/cart.py": "from payments.charge import charge_card\n\n\ndef pay_for(cart):\n"
     "    return charge_card(cart.total)\n\n\ndef round_total(total):\n    return round(total, 2)\n",
+    "shop/locks.py": "from vault.locks import quokka_lock\n\n\ndef lock_cart():\n    return quokka_lock()\n",
 }
 PAYMENTS = {
     "foveal.toml": '[agents.reader]\ndeny_paths = ["vault/**"]\n[agents.stranger]\nallow = false\n',
@@ -24,6 +31,10 @@ PAYMENTS = {
     "payments/refund.py": "from payments.charge import open_gateway\n\n\ndef refund_card(total):\n"
     "    return open_gateway().send(-total)\n",
     "vault/keys.py": 'def wombat_key():\n    """Return the wombat key of the gateway."""\n    return 1\n',
+    "vault/__init__.py": "",
+    "vault/locks.py": "def quokka_lock():\n    return 1\n",
+    "payments/__init__.py": "",
+    "pyproject.toml": '[project]\nname = "payments"\n',
     ".env": "WOMBAT_PASSWORD=aardvark\n",
     "AGENTS.md": "Never charge a credit card twice through the gateway.\n",
 }
@@ -92,6 +103,28 @@ def test_relations_are_answered_from_linked_projects(world: LinkedWorld) -> None
     assert reply["route"] == "structural"
 
 
+def test_callers_over_the_border_are_certain_for_those_who_may_see_both_sides(world: LinkedWorld) -> None:
+    [caller] = world.ask("what calls charge_card")["results"]
+    assert (caller["path"], caller["enclosing"], caller["certainty"]) == (
+        "shop/cart.py",
+        "pay_for",
+        "resolved",
+    )
+    assert caller["why"] == ["calls it, defined in ../payments"]
+    [called] = world.ask("what does pay_for call")["results"]
+    assert called["node_id"] == "../payments/payments/charge.py#charge_card"
+    assert called["via"] == "shop: shop/cart.py:5"
+    [caller] = world.ask("what calls quokka_lock", agent_name="lead")["results"]
+    assert (caller["path"], caller["certainty"]) == ("shop/locks.py", "resolved")
+    for agent in ("reader", "stranger"):
+        found = world.ask("what calls quokka_lock", agent_name=agent)["results"]
+        assert [(each["path"], each["certainty"]) for each in found] == [("shop/locks.py", "name")], agent
+        assert "payments" not in json.dumps(found), agent
+        assert "payments" not in json.dumps(
+            world.ask("what does lock_cart call", agent_name=agent)["results"]
+        )
+
+
 def test_results_of_all_projects_are_ordered_by_probability(world: LinkedWorld) -> None:
     found = world.ask("charge a credit card through the gateway")["results"]
     assert found[0]["path"] == "../payments/payments/charge.py"
@@ -157,6 +190,19 @@ def test_agents_see_of_a_linked_project_what_its_rules_allow(world: LinkedWorld)
     assert str(refused).replace("payments/payments/charge", "nowhere/a") == str(nowhere)
 
 
+def test_status_names_the_links_that_an_agent_may_see(world: LinkedWorld) -> None:
+    def links(**fields: Any) -> dict[str, str]:
+        [project] = world.daemon.call("Status", cwd=world.root, **fields)["projects"]
+        return {each["path"]: each["state"] for each in project["linked"]}
+
+    assert {path: links()[path] for path in ("../payments", "../common")} == {
+        "../payments": "ready",
+        "../common": "ready",
+    }
+    assert "../payments" in links(agent_name="reader")
+    assert "../payments" not in links(agent_name="stranger")
+
+
 def test_rules_of_a_linked_project_hold_from_their_next_change_on(world: LinkedWorld) -> None:
     rules = world.folder / "payments" / "foveal.toml"
     before = rules.read_text()
@@ -182,3 +228,107 @@ def test_all_projects_are_asked_on_request(world: LinkedWorld) -> None:
     assert found[0]["root"] == str(world.folder / "elsewhere")
     stranger = world.ask("what calls open_gateway", all_projects=True, agent_name="stranger")
     assert "payments" not in json.dumps(stranger["results"])
+
+
+def context(world: LinkedWorld, prompt: str, **fields: Any) -> Any:
+    return world.daemon.call("GetContext", cwd=world.root, prompt=prompt, max_tokens=6000, **fields)
+
+
+def test_a_context_shows_what_is_found_in_linked_projects(world: LinkedWorld) -> None:
+    prompt = "charge_card must retry when the gateway refuses the credit card"
+    built = context(world, prompt)
+    shown = {each["id"]: each for each in built["slices"]}
+    assert "document:../payments/payments/charge.py#charge_card" in shown
+    assert "### `../payments/payments/charge.py`" in built["context"]
+    assert "def charge_card(total):" in built["context"]
+    assert "Never charge a credit card twice" not in built["context"], "rules of another project stay there"
+    again = context(world, prompt)
+    assert again["cached"]
+    assert again["context"] == built["context"]
+
+
+def test_a_context_follows_changes_in_linked_projects(world: LinkedWorld) -> None:
+    prompt = "how does refund_card give the money back?"
+    assert "send(-total)" in context(world, prompt)["context"]
+    file = world.folder / "payments" / "payments" / "refund.py"
+    before = file.read_text()
+    file.write_text(before.replace("send(-total)", "send_back(total)"))
+    changed = context(world, prompt)
+    assert "send_back(total)" in changed["context"]
+    assert "send(-total)" not in changed["context"]
+    assert not changed["cached"]
+    file.write_text(before)
+    assert "send(-total)" in context(world, prompt)["context"]
+
+
+def test_a_definition_of_a_linked_project_can_be_in_focus(world: LinkedWorld) -> None:
+    node = "../payments/payments/refund.py#refund_card"
+    built = world.daemon.call("GetContext", cwd=world.root, focus_paths=[node])
+    assert [each["id"] for each in built["slices"] if each["type"] == "focus"] == [f"focus:{node}"]
+    assert "def refund_card(total):" in built["context"]
+    assert "`../payments/payments/charge.py` (imported by" in built["context"]
+    scope = built["scope_id"]
+    expanded = world.daemon.call("ExpandFocus", scope_id=scope, node_ids=["../common/common/money.py"])
+    assert expanded["expanded"] == ["../common/common/money.py"]
+    assert "round(total, 4)" in world.daemon.call("GetContext", scope_id=scope)["context"]
+    outside = world.daemon.error("GetContext", cwd=world.root, focus_paths=["../private/diary.py"])
+    assert outside.code == INVALID_PARAMS
+
+
+class LinkedView(LinkerView):
+    """A project that links one with something hidden in every field, and what `lead` did in it."""
+
+    def __init__(self, world: LinkedWorld) -> None:
+        self.daemon, self.number = world.daemon, 0
+        self.root, self.own = world.root, {"cwd": world.root}
+        ledger = write_files(world.folder / "ledger", FILES)
+        git(ledger, "init", "-q")
+        world.daemon.open_ready(ledger)
+        self.session = "of-lead"
+        self.call("CreateSession", **self.own, session_id=self.session, agent_name="lead", name=SAID)
+        self.scope, self.users_scope = self.new_scope(), self.new_scope("")
+        fields = {"session_id": self.session, "focus_paths": ["../ledger/secret/quokka.py"]}
+        built = self.lead("GetContext", **self.own, **fields, prompt="count the treasure of the numbat")
+        self.request, self.context = built["request_id"], built["context_id"]
+        about = [f"Mend {ledger}/secret/quokka.py", "Mend ../ledger/secret/quokka.py"]
+        self.hidden, self.named = (self.graft(decision, []) for decision in about)
+        self.mixed = self.open = self.edited = self.hidden
+        self.access = self.call("OpenDashboard", login=False)["token"]
+
+    def new_scope(self, agent: str = "lead") -> str:
+        focus = ["../ledger/secret/quokka.py", "../ledger/src/app.py", self.new_name("constraint")]
+        found = self.call("GetContext", **self.own, focus_paths=focus, constraints=[SAID], agent_name=agent)
+        return str(found["scope_id"])
+
+
+def led_there(value: Any) -> Any:
+    """Return parameters with paths of the linked project in place of those of one with the same files."""
+    if isinstance(value, dict):
+        return {name: led_there(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [led_there(part) for part in value]
+    is_path = isinstance(value, str) and value.startswith(("secret", "src/"))
+    return f"../ledger/{value}" if is_path else value
+
+
+def test_limited_agents_learn_of_linked_projects_by_no_method(world: LinkedWorld) -> None:
+    shop = Path(world.root, "foveal.toml")
+    shop.write_text('linked = ["../ledger"]\n')
+    [file] = world.daemon.call("GetTrust", cwd=world.root)["files"]
+    world.daemon.call("Trust", cwd=world.root, files=[{name: file[name] for name in ("path", "digest")}])
+    view = LinkedView(world)
+    assert len(READING) >= 30
+    hidden = {**HIDDEN_FROM, "stranger": HIDDEN_FROM["stranger"][:-1]}  # it asks for the ledger itself
+    shown: dict[str, set[str]] = {agent: set() for agent in hidden}
+    for method in READING:
+        for request in REQUESTS[method](view):
+            asked = led_there(request)
+            for agent, words in hidden.items():
+                code, reply = ask(view, method, {**asked, "agent_name": agent})
+                assert code != "internal", (method, reply)
+                if words_in(reply, asked, words or PATH_WORDS):
+                    shown[agent].add(method)
+    telling = {"GetContext", "Query", "GetNode", "GetBuiltContext", "GetRequest", "ListContexts"}
+    assert shown.pop("lead") >= telling, "without rules it is shown"
+    assert shown == {"reader": set(), "clerk": set(), "stranger": set()}
+    shop.write_text(SHOP["foveal.toml"])

@@ -29,6 +29,7 @@ FILES = {
     "app/vendor/__init__.py": "",
     "app/vendor/lib/__init__.py": "def helper() -> int:\n    return 2\n",
     "tests/test_auth.py": "import lib\nfrom app.auth import login\n\n\ndef test_login() -> None:\n    login(lib)\n",
+    "app/vendor/json.py": "import json\n\n\ndef dumps() -> str:\n    return json.dumps(1)\n",
     "readme.md": "# App\n\nHow to log in.\n",
 }
 
