@@ -57,10 +57,24 @@ def running_program(run: Run) -> str:
 
 
 def files_of(
-    host: Host, level: Level, place: SettingsPlace, program: str, *, line: bool = False
+    host: Host,
+    level: Level,
+    place: SettingsPlace,
+    program: str,
+    *,
+    line: bool = False,
+    calls_server: bool | None = None,
 ) -> HostFiles:
     """Return the files in which foveal is registered with a host at a level. Raises `InstallError`."""
-    return host_files(host, level, place, registered_program(program, host, level), __version__, line=line)
+    return host_files(
+        host,
+        level,
+        place,
+        registered_program(program, host, level),
+        __version__,
+        line=line,
+        calls_server=calls_server,
+    )
 
 
 def describe_change(change: Change) -> Iterator[str]:

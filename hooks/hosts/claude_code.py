@@ -74,7 +74,13 @@ CLAUDE_CODE = host.Host(
         limits=dict.fromkeys(("SessionStart", "UserPromptSubmit", "SubagentStart", "PostToolUse"), LIMIT),
         default_agent="general-purpose",
         events=EVENTS,
-        settings=host.SettingsHooks(FOLDER.file("settings.json"), as_words=True),
+        settings=host.SettingsHooks(
+            FOLDER.file("settings.json"),
+            as_words=True,
+            # Not the start, when servers aren't connected yet, and not the ends, which are spooled first.
+            in_server=frozenset(("UserPromptSubmit", "PreToolUse", "PostToolUse", "SubagentStart")),
+            in_server_since=(2, 1, 118),
+        ),
         project_variable="CLAUDE_PROJECT_DIR",
     ),
     host.McpConfig(

@@ -67,15 +67,23 @@ def check_level(host: Host, level: Level, place: SettingsPlace) -> None:
 
 
 def host_files(
-    host: Host, level: Level, place: SettingsPlace, program: str, version: str = "", *, line: bool = False
+    host: Host,
+    level: Level,
+    place: SettingsPlace,
+    program: str,
+    version: str = "",
+    *,
+    line: bool = False,
+    calls_server: bool | None = None,
 ) -> HostFiles:
-    """Return the files of a host for a program as it is to be registered, with `line` with a status line.
+    """Return the files of a host for a program as it is to be registered.
 
-    Raises `InstallError`.
+    With `line` a status line comes with it. `calls_server` says whether hooks call our MCP server where the
+    host can; None leaves that as it is. Raises `InstallError`.
     """
     within = place.root if level == "project" else None
     return HostFiles(
-        tuple(_hook_targets(host, level, place, program, line)),
+        tuple(_hook_targets(host, level, place, program, line, calls_server)),
         tuple(_mcp_targets(host, level, place, program)),
         tuple(
             Target(path, (whole,), folders, within, is_made=True)
@@ -99,7 +107,7 @@ def registrations(host: Host, program: str) -> tuple[Registration, ...]:
 
 
 def _hook_targets(
-    host: Host, level: Level, place: SettingsPlace, program: str, line: bool
+    host: Host, level: Level, place: SettingsPlace, program: str, line: bool, calls_server: bool | None
 ) -> Iterator[Target]:
     settings = host.hooks and host.hooks.settings
     if not settings:
@@ -114,7 +122,14 @@ def _hook_targets(
         return
     part: TargetPart
     if isinstance(settings, SettingsHooks):
-        part = HookSettings(registrations(host, program), settings.skeleton, settings.section)
+        in_server = tuple(
+            Registration(event.name, settings.server_handler(event), event.matcher)
+            for event in (host.hooks.events if host.hooks else ())
+            if event.name in settings.in_server
+        )
+        part = HookSettings(
+            registrations(host, program), settings.skeleton, settings.section, in_server, calls_server
+        )
     else:
         part = plugin_file(settings, program)
     parts = (part, StatusLine(host.status_line, program, line)) if host.status_line else (part,)

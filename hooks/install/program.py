@@ -14,7 +14,7 @@ import subprocess
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from ..hosts.host import NAME
+from ..hosts.host import HOOK_TOOL, NAME, SERVER_HOOK
 from .errors import InstallError
 
 ProgramState = Literal["this", "other", "missing"]
@@ -77,10 +77,22 @@ def mcp_command(program: str) -> list[str]:
 
 
 def hook_program(handler: Any) -> str | None:
-    """Return the program of a handler that runs our hook, None for other handlers."""
+    """Return the program of a handler that runs our hook, "" if it calls our server, None for other
+    handlers."""
+    if is_server_hook(handler):
+        return ""
     words = _words(handler)
     ours = _HOOK_WORDS.fullmatch(" ".join(words[1:])) and len(words) in {3, 4}
     return words[0] if ours and _is_name(words[0]) else None
+
+
+def is_server_hook(handler: Any) -> bool:
+    """Whether a handler calls the tool of our MCP server that answers hooks."""
+    return isinstance(handler, Mapping) and [handler.get(key) for key in ("type", "server", "tool")] == [
+        SERVER_HOOK,
+        NAME,
+        HOOK_TOOL,
+    ]
 
 
 def status_line_program(entry: Any) -> str | None:

@@ -16,7 +16,7 @@ from typing import Any
 from ..hosts.host import NAME, RegisteredHook
 from . import jsonc, toml_tables
 from .errors import InstallError
-from .program import STATUS_LINE, hook_program, mcp_program, status_line_program
+from .program import STATUS_LINE, hook_program, is_server_hook, mcp_program, status_line_program
 
 _OURS = frozenset({"command", "args"})
 """Keys that are always set; a person may change any other, such as the tools that are shown."""
@@ -39,11 +39,17 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class HookSettings:
-    """Our entries under `section` of a settings file, and what else a new file must hold."""
+    """Our entries under `section` of a settings file, and what else a new file must hold.
+
+    `in_server` are the entries that call our MCP server, in place of those of the same events; `calls_server`
+    says whether they are to be registered, None to leave that as it is.
+    """
 
     registrations: tuple[Registration, ...]
     skeleton: Mapping[str, Any]
     section: str = HOOKS
+    in_server: tuple[Registration, ...] = ()
+    calls_server: bool | None = None
 
     def register(self, text: str) -> str:
         """Return the text with our handlers."""
@@ -54,8 +60,12 @@ class HookSettings:
                 text = jsonc.insert(text, root, value, key)
         wanted = {entry.event for entry in self.registrations}
         text = self._without(text, {hook.event for hook in registered(text, self.section)} - wanted)
+        calls_server = self.calls_server
+        if calls_server is None:
+            calls_server = any(is_server_hook(hook.handler) for hook in registered(text, self.section))
+        served = {entry.event: entry for entry in self.in_server} if calls_server else {}
         for entry in self.registrations:
-            text = self._register(text, entry)
+            text = self._register(text, served.get(entry.event, entry))
         return text
 
     def strip(self, text: str) -> str:
@@ -159,14 +169,14 @@ def _found(section: str, event: str, handlers: jsonc.JsoncNode) -> Iterator[Regi
         if inner is None or inner.kind != "array":
             value = item.node.plain()
             program = hook_program(value)
-            if program:
+            if program is not None:
                 yield RegisteredHook(event, 0, group, None, value, program, section)
             continue
         matcher = item.node.get("matcher")
         for position, entry in enumerate(inner.items):
             value = entry.node.plain()
             program = hook_program(value)
-            if program:
+            if program is not None:
                 named = (matcher.value or "") if matcher else ""
                 yield RegisteredHook(event, group, position, named, value, program, section)
 
