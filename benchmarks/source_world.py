@@ -24,7 +24,7 @@ class SourceWorld:
         self._interfaces: dict[str, FileInterface] = {}
         for path, source in self.files.items():
             language = language_of(path)
-            parsed = parse_source(source, language)
+            parsed = parse_source(source, language, path)
             self._parsed[path] = (language, parsed)
             self._interfaces[path] = interface_of(language, parsed.symbols, parsed.references)
 

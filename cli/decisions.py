@@ -13,8 +13,9 @@ from .decide import ALLOW_MISSING, ERROR, OUTCOMES, located_files, outcome_of
 from .decision_lines import export_command, import_command
 from .group import CommandGroup, group
 from .options import CWD, SINCE, UNTIL, YES, argument, choice, flag, limit, number, option
+from .settings import absolute
 from .terminal import styled
-from .text import clean, clean_lines, count, local_time, size
+from .text import clean, clean_lines, count, local_time, short_path, size
 
 LIST_LIMIT = 1_000
 ID = argument("experience_id", "ID")
@@ -64,12 +65,17 @@ def decisions_command() -> None:
     SINCE,
     UNTIL,
     flag("--deleted", "Only deleted ones."),
+    flag("--all-worktrees", "Also those of the repository's other work trees."),
     limit(0, LIST_LIMIT, "decisions"),
     CWD,
     group=decisions_command,
 )
 def list_decisions(reply: Reply, run: Run) -> Iterator[str]:
-    """List this project's decisions, the newest first."""
+    """List this project's decisions, the newest first.
+
+    Of a repository with several work trees these are the decisions made in this one, and those whose commit
+    is checked out here.
+    """
     for experience in reply["experiences"]:
         yield from describe(experience)
     shown = len(reply["experiences"])
@@ -77,6 +83,31 @@ def list_decisions(reply: Reply, run: Run) -> Iterator[str]:
     is_cut = run.limit == LIST_LIMIT or shown < run.limit  # a large page ends early
     more = "foveal decisions export has all" if is_cut else "--limit shows more"
     yield from _rest(shown, reply["total"], nothing, more)
+    if reply.get("elsewhere"):
+        yield Remark(f"{reply['elsewhere']:,} more in other work trees; --all-worktrees shows them")
+    if reply.get("question"):
+        yield Remark(clean(reply["question"]))
+
+
+@show_command(
+    "AdoptExperiences",
+    "Take over the decisions of a moved project or a clone.",
+    argument("path", "FOLDER"),
+    flag("--never", "Take nothing over, and ask no more about this folder."),
+    CWD,
+    sends=lambda run: {**run.params, "path": absolute(run.path)},
+    hint=KNOWN,
+    group=decisions_command,
+)
+def adopt(reply: Reply, run: Run) -> Iterator[str]:
+    """Take over the decisions of the project that was at FOLDER: this one after a move, or a clone.
+
+    'foveal decisions' says if there is one. Those of a moved project move here, those of a clone are copied.
+    """
+    done = (
+        f"{count(reply['adopted'], 'decision')} taken over from" if not run.never else "asked no more about"
+    )
+    yield f"{done} {short_path(reply['path'])}"
 
 
 @show_command(
@@ -261,9 +292,17 @@ def describe(experience: Reply) -> Iterator[str]:
         ("why", experience["rationale"]),
         ("error", outcome.get("error", "")),
         ("files", ", ".join(experience["files_touched"])),
+        ("work tree", _place(experience.get("worktree"))),
     ):
         if value:
             yield f"  {label}: {clean(value)}"
+
+
+def _place(worktree: Reply | None) -> str:
+    """Return the work tree in which a decision was made, in words."""
+    if worktree is None or worktree["state"] == "here":
+        return ""
+    return f"{worktree['name']}{' (removed)' if worktree['state'] == 'gone' else ''}"
 
 
 def _edit(edit: Reply) -> str:

@@ -14,7 +14,7 @@ from .settings import absolute, current_folder, is_inside
 from .status import PROJECTS
 from .table import table
 from .terminal import styled
-from .text import count, short_path, size
+from .text import clean, count, short_path, size
 
 
 @show_command(
@@ -94,6 +94,8 @@ def forget_command(run: Run) -> None:
     """Show what foveal knows of PROJECT (default: this folder's), ask, and delete it for good: its index,
     sessions, requests, contexts, and decisions. The project's own files stay as they are.
 
+    The work trees of a repository have their decisions in common: those stay until the last one is forgotten.
+
     For example:
 
         foveal forget               # shows what goes of this project, and asks
@@ -132,4 +134,6 @@ def describe_removed(reply: Reply) -> Iterator[str]:
         else:
             noun = "trusted file" if name == "trusted" else name.removesuffix("s").replace("_", " ")
             yield f"  {count(amount, noun)}"
+    if reply.get("kept"):
+        yield clean(f"{reply['kept']}.")
     yield "The files of the project stay as they are."

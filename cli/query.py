@@ -13,7 +13,7 @@ from .command import Reply, Run, command, given
 from .connection import CALL_TIMEOUT_S, connect
 from .context import FRESH
 from .highlight import highlight
-from .options import CWD, QUIET, argument, choice, number, option, score, time_option
+from .options import CWD, QUIET, argument, choice, flag, number, option, score, time_option
 from .progress import wait_until_known
 from .settings import current_folder, seen_from
 from .terminal import styled
@@ -70,6 +70,7 @@ AGENT_PLACES = 8
     score("--min-score", 0, 1, "Nothing with a lower score."),
     FRESH,
     option("--scope scope_id", "ID", "Prefer files in the focus of this scope."),
+    flag("--all-projects", "In all projects that foveal knows, also those that this one doesn't link."),
     QUIET,
     argument_hint='put the question into quotes: foveal query "how do sessions expire?"',
 )
@@ -102,6 +103,7 @@ def query_command(run: Run) -> None:
         "limit": AGENT_PLACES if for_agent else run.limit,
         "for_agent": for_agent,
         "path_prefix": None if run.path_prefix is None else _prefix(run),
+        "all_projects": run.all_projects or None,
     }
     with connect(run.settings) as client:
         if run.scope_id is None and run.fresh != "no":
@@ -231,6 +233,8 @@ def _reasons(result: Reply) -> str:
         found.append(f"through {result['via']}")
     if result.get("certainty") == "name":
         found.append("by its name alone")
+    if result.get("repository"):
+        found.append(f"in {result['repository']}")
     return "; ".join(filter(None, found))
 
 

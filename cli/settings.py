@@ -79,6 +79,7 @@ def is_inside(folder: str, root: str) -> bool:
 
 
 def seen_from(folder: str, root: str, path: str) -> str:
-    """Return a project's path as a person in a folder opens it: relative below the root or above it."""
-    full = os.path.join(root, path)
+    """Return a project's path as a person in a folder opens it: relative below the root or above it. One in a
+    linked project begins with `../`."""
+    full = os.path.normpath(os.path.join(root, path))
     return os.path.relpath(full, folder) if is_inside(root, folder) or is_inside(folder, root) else full

@@ -35,22 +35,33 @@ BUDGETS_S: Final[Mapping[str, float]] = {
     "userPromptSubmitted": PROMPT_S,
     "beforeSubmitPrompt": PROMPT_S,
     "BeforeAgent": PROMPT_S,
+    "TaskStart": PROMPT_S,
+    "TaskResume": PROMPT_S,
     "SubagentStart": PROMPT_S,
     "subagentStart": PROMPT_S,
     "SessionEnd": END_S,
     "sessionEnd": END_S,
+    "SessionShutdown": END_S,
+    "cline PostToolUse": PROMPT_S,
+    "droid PostToolUse": PROMPT_S,
+    "PreInvocation": PROMPT_S,
 }
+"""Maximum seconds by event, or by host and event where a prompt's context comes with another event."""
 
 AWAITED: Final = frozenset(("SessionStart", "sessionStart"))
 """Events that start a daemon and wait for it: at the start of a session no person waits yet."""
 
-STARTING: Final = AWAITED | {"UserPromptSubmit", "userPromptSubmitted", "beforeSubmitPrompt", "BeforeAgent"}
+STARTING: Final = AWAITED | {
+    *("UserPromptSubmit", "userPromptSubmitted", "beforeSubmitPrompt", "BeforeAgent"),
+    *("TaskStart", "TaskResume", "PreInvocation"),
+}
 """Events that start a daemon if none runs. Those outside `AWAITED` don't wait for it."""
 
 KEPT: Final = frozenset(
     (
         *("SubagentStop", "subagentStop", "SessionEnd", "sessionEnd"),
         *("Stop", "StopFailure", "AfterAgent", "agentStop", "stop"),
+        *("TaskComplete", "TaskCancel", "SessionShutdown"),
     )
 )
 """Events that are written to the spool first: they name the transcript with an agent's findings, and a host
@@ -59,7 +70,13 @@ that ends kills its hooks."""
 ANSWER_SHARE: Final = 0.8
 """Share of the remaining time for the daemon to start, and again to answer; the rest is for the way back."""
 
-VARIABLES: Final = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR", "CURSOR_VERSION", "AI_AGENT")
+VARIABLES: Final = (
+    "CLAUDE_PROJECT_DIR",
+    "CURSOR_PROJECT_DIR",
+    "FACTORY_PROJECT_DIR",
+    "CURSOR_VERSION",
+    "AI_AGENT",
+)
 """Environment variables of hosts that the daemon gets; AI_AGENT names Claude Code's version."""
 
 USAGE: Final = (
@@ -98,12 +115,17 @@ class HookCall:
         self.payload = payload
         self.name = name or event_name(payload)
         self.spooled = ""
-        self.deadline = started + BUDGETS_S.get(self.name, OTHER_S)
+        self.deadline = started + budget_s(host, self.name)
 
     @property
     def left_s(self) -> float:
         """The remaining seconds; never 0, which would mean no limit."""
         return max(self.deadline - time.monotonic(), 0.001)
+
+
+def budget_s(host: str, name: str) -> float:
+    """Return the maximum seconds of a host's event."""
+    return BUDGETS_S.get(f"{host} {name}", BUDGETS_S.get(name, OTHER_S))
 
 
 def event_name(payload: bytes) -> str:
@@ -136,7 +158,7 @@ def _read_event(arguments: Sequence[str], started: float) -> HookCall:
                 raise ValueError(f"the payload has {size:,} bytes; at most {MAX_PAYLOAD_BYTES:,} are taken")
             return HookCall(arguments[0], named, b"".join(parts), started)
         if not size:
-            deadline = started + BUDGETS_S.get(named or event_name(part), OTHER_S)
+            deadline = started + budget_s(arguments[0], named or event_name(part))
         size += len(part)
         if size <= MAX_PAYLOAD_BYTES:
             parts.append(part)

@@ -10,22 +10,46 @@ from typing import Any
 from foveal.daemon.hooks.answer import CONTEXT_TAG
 
 PAYLOADS = Path(__file__).parent / "hook_payloads"
-HOSTS = ("claude-code", "codex", "cursor", "gemini", "copilot", "opencode", "qwen-code")
+HOSTS = (
+    "claude-code",
+    "codex",
+    "cursor",
+    "gemini",
+    "copilot",
+    "opencode",
+    "qwen-code",
+    "cline",
+    "droid",
+    "antigravity",
+    "kiro",
+)
 RECORDED_ROOT = "/home/ada/shop"
 
 CONTEXT_EVENTS: Mapping[str, frozenset[str]] = {
     "claude-code": frozenset(("SessionStart", "UserPromptSubmit", "SubagentStart", "PostToolUse")),
     "codex": frozenset(("SessionStart", "UserPromptSubmit", "SubagentStart", "PostToolUse")),
-    "cursor": frozenset(("sessionStart", "postToolUse")),
+    "cursor": frozenset(("sessionStart", "beforeSubmitPrompt", "postToolUse")),
     "gemini": frozenset(("SessionStart", "BeforeAgent", "AfterTool")),
     "copilot": frozenset(("sessionStart", "subagentStart", "postToolUse", "SessionStart", "PostToolUse")),
     "opencode": frozenset(("SessionStart", "UserPromptSubmit", "SubagentStart", "PostToolUse")),
     "qwen-code": frozenset(("UserPromptSubmit", "PostToolUse")),
+    "cline": frozenset(("PostToolUse",)),
+    "kiro": frozenset(("SessionStart", "UserPromptSubmit")),
+    "antigravity": frozenset(("PreInvocation",)),
+    "droid": frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse")),
 }
 """The events whose answers a host takes text from, as its documentation or its types have it."""
 
-MOST_CHARACTERS: Mapping[str, int] = {"claude-code": 10_000, "codex": 10_000, "copilot": 10_240}
+MOST_CHARACTERS: Mapping[str, int] = {
+    "claude-code": 10_000,
+    "codex": 10_000,
+    "copilot": 10_240,
+    "cline": 50_000,
+}
 MOST_OTHERS = 8_000
+
+NAMED = frozenset(("copilot", "cline", "antigravity"))
+"""Hosts whose payloads don't name their event, so that the hook's command does."""
 
 
 def payload(host: str, name: str, root: Path | str = RECORDED_ROOT, **changed: Any) -> dict[str, Any]:
@@ -46,8 +70,8 @@ def event_name(name: str) -> str:
 
 
 def words(host: str, name: str) -> tuple[str, ...]:
-    """Return what a hook's command says besides the host: Copilot's own payloads don't name their event."""
-    return (event_name(name),) if host == "copilot" and not name.startswith("vscode_") else ()
+    """Return what a hook's command says besides the host: some payloads don't name their event."""
+    return (event_name(name),) if host in NAMED and not name.startswith("vscode_") else ()
 
 
 def context_of(host: str, name: str, output: str) -> str:
@@ -58,14 +82,27 @@ def context_of(host: str, name: str, output: str) -> str:
     if not output:
         return ""
     event = event_name(name)
+    if host == "kiro":  # it takes plain text
+        assert event in CONTEXT_EVENTS[host]
+        check_wrapped(output)
+        assert len(output) <= MOST_OTHERS
+        return output
     fields = json.loads(output)
     assert isinstance(fields, dict)
     assert output.isascii(), "whatever the locale"
     assert not output.endswith("\n")
     text = ""
     if host == "cursor":
+        assert fields.pop("continue", None) is (True if event == "beforeSubmitPrompt" else None)
         assert set(fields) == {"additional_context"}
         text = fields["additional_context"]
+    elif host == "cline":
+        assert set(fields) == {"contextModification"}
+        text = fields["contextModification"]
+    elif host == "antigravity":
+        ((only,),) = fields.values()
+        assert (set(fields), set(only)) == ({"injectSteps"}, {"userMessage"})
+        text = only["userMessage"]
     elif host == "copilot" and event[0].islower():
         assert set(fields) == {"additionalContext"}
         text = fields["additionalContext"]
@@ -73,7 +110,7 @@ def context_of(host: str, name: str, output: str) -> str:
         assert set(fields) <= {"systemMessage", "hookSpecificOutput"}
         assert fields, "an empty object says nothing"
         if "systemMessage" in fields:
-            assert host in {"claude-code", "codex", "gemini", "qwen-code"}
+            assert host in {"claude-code", "codex", "gemini", "qwen-code", "droid"}
             assert isinstance(fields["systemMessage"], str)
             assert "\n" not in fields["systemMessage"]
         if "hookSpecificOutput" in fields:

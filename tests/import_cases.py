@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from foveal.daemon.languages.shared.imports import ImportResolver, keys_of_path
 from foveal.daemon.languages.shared.records import Import
 
@@ -33,3 +35,29 @@ def check(
     if expected is not None:
         keys = project.retry_keys(importer, language, imported)
         assert set(keys) & set(keys_of_path(expected)), (keys, expected)
+
+
+CONFIG = {
+    "tsconfig.json": '{"compilerOptions": {"baseUrl": "src", "paths": {"@/*": ["*", "../b/*"]}}}',
+    "package.json": json.dumps(
+        {"name": "p", "imports": {"#a": "./a/b.js"}, "exports": {".": "./dist/a.js", "./*": "./b/*"}}
+    ),
+    "a/go.mod": "module m",
+    "go.mod": "module n",
+}
+"""Configuration files that are beside the files of `appears`."""
+
+
+def appears(files: set[str], importer: str, language: str, imported: Import, new: str) -> None:
+    """Check that a file which changes what an import means shares a key with it."""
+    known: Files = dict.fromkeys(files - {new}, "") | CONFIG
+    project = resolver(known)
+    before = project.resolve_all(importer, language, imported)
+    keys = project.retry_keys(importer, language, imported)
+    known[new] = ""
+    project.added(new)
+    after = project.resolve_all(importer, language, imported)
+    assert after == resolver(known).resolve_all(importer, language, imported)
+    assert set(after) <= set(known)
+    if after != before:
+        assert set(keys) & set(keys_of_path(new))

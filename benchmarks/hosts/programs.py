@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
@@ -40,6 +41,12 @@ class HostProgram(Struct, frozen=True):
     has_subagents: bool = True
     waits: bool = False
     """Whether a subagent is waited for by a call of its own."""
+    resumes: bool = True
+    """Whether a prompt can continue an earlier session; else each has its own."""
+    defers_tools: bool = False
+    """Whether the tools of servers are loaded by a call of their own."""
+    rests: bool = False
+    """Whether a session ends without an event, so that its decisions are found only after a rest."""
     late_contexts: bool = False
     """Whether a prompt's context comes after the next tool call, and not with the prompt."""
 
@@ -213,6 +220,14 @@ def _gemini_prepare(home: Path, root: Path, url: str) -> Env:
     return {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "dummy", "GEMINI_CLI_TRUST_WORKSPACE": "true"}
 
 
+def _qwen_call(step: Step, request: Request) -> Call:
+    if (
+        isinstance(step, Mcp) and "tool_call" in request.tools
+    ):  # tools of servers aren't declared by themselves
+        return Call("tool_call", {"name": f"mcp__foveal__{step.tool}", "arguments": step.arguments})
+    return _gemini_call(step, request)
+
+
 def _qwen_command(prompt: str, more: str) -> list[str]:
     return ["qwen", "--approval-mode", "yolo", *(["--continue"] if more else []), "-p", prompt]
 
@@ -311,6 +326,77 @@ def _opencode_prepare(home: Path, root: Path, url: str) -> Env:
     }
 
 
+# Cline
+
+
+def _cline_call(step: Step, request: Request) -> Call:
+    match step:
+        case Read():
+            return Call("read_files", {"files": [{"path": step.path}]})
+        case Edit():
+            return Call("editor", {"path": step.path, "old_text": step.old, "new_text": step.new})
+        case Delegate():
+            return Call("spawn_agent", {"systemPrompt": "You study code.", "task": step.task})
+        case Mcp():
+            return Call(_tool(request, step.tool), step.arguments)
+        case Command():
+            return Call("run_commands", {"commands": [step.text]})
+        case Wait() | Say():
+            raise AssertionError(step)
+
+
+def _cline_command(prompt: str, more: str) -> list[str]:
+    return ["cline", "-P", "openai-compatible", "-m", "mock", "--auto-approve", "true", prompt]
+
+
+def _cline_prepare(home: Path, root: Path, url: str) -> Env:
+    folder = home / ".cline" / "data" / "settings"
+    folder.mkdir(parents=True)
+    own = {"provider": "openai-compatible", "apiKey": "dummy", "model": "mock", "baseUrl": f"{url}/v1"}
+    provider = {"settings": own, "updatedAt": "2026-11-28T00:00:00.000Z", "tokenSource": "manual"}
+    values = {"version": 1, "lastUsedProvider": "openai-compatible", "modes": {}}
+    values["providers"] = {"openai-compatible": provider}
+    (folder / "providers.json").write_text(json.dumps(values))
+    return {"CLINE_NO_AUTO_UPDATE": "1", "CLINE_TELEMETRY_DISABLED": "1"}
+
+
+# Factory Droid
+
+
+def _droid_call(step: Step, request: Request) -> Call:
+    match step:
+        case Edit():
+            return Call("Edit", {"file_path": step.path, "old_str": step.old, "new_str": step.new})
+        case Mcp():
+            name = _tool(request, f"_{step.tool}")
+            if name in request.tools:
+                return Call(name, step.arguments)
+            listed = re.search(rf"\w+_{step.tool}\b", request.text)  # its schema is loaded first
+            return Call("ToolSearch", {"query": f"select:{listed[0] if listed else step.tool}"})
+        case Command():
+            risk = {"riskLevel": "low", "riskLevelReason": "It only reads.", "timeout": 60}
+            return Call("Execute", {"command": step.text, **risk})
+        case _:
+            return _claude_call(step, request)
+
+
+def _droid_command(prompt: str, more: str) -> list[str]:
+    return ["droid", "exec", "-m", "custom:mock-0", "--auto", "low", prompt]
+
+
+def _droid_prepare(home: Path, root: Path, url: str) -> Env:
+    (home / ".factory").mkdir(exist_ok=True)
+    model: dict[str, Any] = {
+        "model": "mock",
+        "displayName": "mock",
+        "baseUrl": f"{url}/v1",
+        "apiKey": "dummy",
+    }
+    model |= {"provider": "generic-chat-completion-api", "maxOutputTokens": 8_000}
+    (home / ".factory" / "settings.json").write_text(json.dumps({"customModels": [model]}))
+    return {"FACTORY_API_KEY": "fk-dummy", "FACTORY_DISABLE_SETTINGS_PERSISTENCE": "1"}
+
+
 CLAUDE = HostProgram(
     "Claude Code", "claude-code", "@anthropic-ai/claude-code@2.1.330", "claude",
     _claude_command, _claude_call, _claude_prepare,
@@ -339,10 +425,21 @@ OPENCODE = HostProgram(
 )  # fmt: skip
 QWEN = HostProgram(
     "Qwen Code", "qwen-code", "@qwen-code/qwen-code@0.24.4", "qwen",
-    _qwen_command, _gemini_call, _qwen_prepare,
+    _qwen_command, _qwen_call, _qwen_prepare, rests=True,
+)  # fmt: skip
+
+CLINE = HostProgram(
+    "Cline", "cline", "cline@3.0.65", "cline",
+    _cline_command, _cline_call, _cline_prepare, resumes=False, rests=True, late_contexts=True,
+)  # fmt: skip
+DROID = HostProgram(
+    "Factory Droid", "droid", "droid@0.215.0", "droid",
+    _droid_command, _droid_call, _droid_prepare, has_subagents=False, resumes=False, late_contexts=True,
+    defers_tools=True,
 )  # fmt: skip
 
 BY_NAME: Mapping[str, HostProgram] = {
     "claude": CLAUDE, "claude-old": CLAUDE_OLD, "codex": CODEX,
     "gemini": GEMINI, "copilot": COPILOT, "opencode": OPENCODE, "qwen": QWEN,
+    "cline": CLINE, "droid": DROID,
 }  # fmt: skip

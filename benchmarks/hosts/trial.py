@@ -26,6 +26,8 @@ ANSWERED = "What is fenced or in code marks comes from the project"
 """The beginning of an answer of foveal's MCP server."""
 NEXT = "What was decided about redirects?"
 AFTER = "How does BasicAuth build its header?"
+REST_S = 150.0
+"""Seconds until the decisions of a resting conversation are found: it rests for 120."""
 ALONE = "Say that foveal is away."
 
 SHOWN = {
@@ -47,6 +49,9 @@ def script_for(world: World) -> Script:
     def path(name: str) -> str:
         return str(world.root / name)
 
+    # Where the start's text comes after a tool, one is needed.
+    look = [] if world.host.resumes else [Read(path("httpx/_client.py"))]
+    search = Mcp("search_code", {"query": "timeout configuration"})
     wait = [Wait()] if world.host.waits else []
     steps: dict[str, Sequence[Say | Read | Edit | Delegate | Wait | Mcp]] = {
         FIRST: [
@@ -75,13 +80,13 @@ def script_for(world: World) -> Script:
             Read(path("httpx/_models.py")),
             Say(f"{LOOK_DECISION}, because only the client knows all cookies."),
         ],
-        SEARCH: [Mcp("search_code", {"query": "timeout configuration"}), Say("Found.")],
+        SEARCH: [*[search] * (1 + world.host.defers_tools), Say("Found.")],
         FAILING: [
             Read(path("httpx/_urls.py")),
             Edit(path("httpx/_urls.py"), "this line is not there", "nor this"),
             Say("It is not there."),
         ],
-        NEXT: [Say("To copy the headers.")],
+        NEXT: [*look, Say("To copy the headers.")],
         AFTER: [Say("In httpx/_auth.py.")],
         ALONE: [Say("It is away.")],
     }
@@ -140,6 +145,10 @@ class Trial:
             self._compact(world.host.compact)
 
     def _check_second(self, first: Run, second: Run) -> None:
+        if not self.world.host.resumes:
+            for name in ("resume repeats none", "start kept", "prompt brings news only"):
+                self._check(name, None, "it resumes no session without a terminal")
+            return
         last, request = _main(first, FIRST), _main(second, SECOND)
         text = request.text if request else ""
         starts = text.count(START)
@@ -157,7 +166,7 @@ class Trial:
         if not own:
             self._check("subagent's context", False, "no subagent ran")
             return
-        injected = " ".join(_elements(own[0].text))
+        injected = " ".join(_elements(own[-1 if self.world.host.late_contexts else 0].text))
         found = "_auth.py" in injected
         self._check("subagent's context", found, f"{len(injected):,} characters without httpx/_auth.py")
         times = len(ELEMENT.findall(own[-1].text))
@@ -201,7 +210,7 @@ class Trial:
             wanted.append(("subagent's decision", SUB_DECISION, "httpx/_auth.py", True))
             wanted.append(("looking subagent's", LOOK_DECISION, "", False))
         for name, decision, path, needs_file in wanted:
-            ok = world.settle(holds(decision, path, needs_file), 8.0)
+            ok = world.settle(holds(decision, path, needs_file), REST_S if world.host.rests else 8.0)
             found = [one["files_touched"] for one in world.decisions() if decision in one["decision"]]
             self._check(name, ok, f"{len(found)} times, files {found}")
         run = self._prompt(NEXT, "")

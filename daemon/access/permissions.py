@@ -5,19 +5,19 @@ there now.
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..config.files import load_project_config
+from ..config.linked import LinkedProject
 from ..config.settings import ProjectConfig, UserConfig
 from ..core.errors import FovealError, PermissionDenied
-from ..core.system import System
 from ..core.work import Work
 from ..privacy.policy import NO_TABLES, AgentTables, Policy, combined
 from ..rules.records import AgentItems, Item, ItemKey
+from ..search.records import OtherProject
 from ..sessions.records import NOBODY, Scope, Session, SessionState
 from ..workspace.service import OpenProjects, Project
 
@@ -109,7 +109,8 @@ def _policy_of(
 ) -> Policy:
     known = tuple(dict.fromkeys(filter(None, names))) or ("",)
     found = combined(tables.policy_for(name, kind, shown) for name in known)
-    return replace(found, mask_values=masked)
+    linked = tuple(replace(each, policy=replace(each.policy, mask_values=masked)) for each in found.linked)
+    return replace(found, mask_values=masked, linked=linked)
 
 
 def denies_item(policy: Policy, item: Item, root: str) -> bool:
@@ -183,6 +184,9 @@ def _masked(policy: Policy, item: Item) -> Item:
     return item if unchanged else replace(item, text=text, description=description)
 
 
+REOPENED_MAX = 8
+"""Maximum number of closed projects that a question to all projects opens: each is compared with the disk."""
+
 ITEM_VIEWS_MAX = 16
 """Maximum number of policies for which a project's visible items are cached."""
 
@@ -200,13 +204,11 @@ class Permissions:
         find_session: Callable[[str], Awaitable[SessionState]],
         user: UserConfig,
         work: Work,
-        system: System,
     ) -> None:
         self._projects = projects
         self._find_session = find_session
         self._user = user
         self._work = work
-        self._system = system
         self._items: dict[str, tuple[AgentItems, dict[Policy, AgentItems]]] = {}
 
     async def require(
@@ -236,6 +238,44 @@ class Permissions:
         """Prepare the view of a project under a policy, in a thread if that takes long."""
         if not project.index.is_ready(project.tree, policy):
             await self._work.in_builder(partial(project.index.prepare, project.tree, policy))
+
+    async def linked(self, project: Project, agent: Agent, policy: Policy) -> list[OtherProject]:
+        """Return the linked projects that an agent may see, by its policy in the one that links them."""
+        found = []
+        for linked, there in _allowed_links(project, policy):
+            if await self._may_see_inside(linked.root, agent):
+                found.append(OtherProject(linked, there, partial(self._open, linked.root, there)))
+        return found
+
+    def linked_now(self, project: Project, policy: Policy) -> Iterator[tuple[LinkedProject, Project | None]]:
+        """Yield the linked projects that an agent may see, by its policy in the one that links them, each
+        with the project if it is open."""
+        for linked, _ in _allowed_links(project, policy):
+            yield linked, self._projects.get(linked.root)
+
+    async def everywhere(self, project: Project, agent: Agent) -> tuple[list[OtherProject], int]:
+        """Return the other projects that an agent may see, open ones and at most `REOPENED_MAX` closed ones,
+        and the number of the closed ones that are left out."""
+        roots = [other.root for other in self._projects]
+        closed = await self._projects.closed()
+        found = []
+        for root in (*roots, *closed[:REOPENED_MAX]):
+            if root != project.root and (view := await self.view_or_none(root, agent)) is not None:
+                linked = LinkedProject.seen_from(project.root, root)
+                found.append(OtherProject(linked, view.policy, partial(self._open, root, view.policy)))
+        return found, len(closed[REOPENED_MAX:])
+
+    async def _may_see_inside(self, root: str, agent: Agent) -> bool:
+        try:
+            await self._require_inside(root, agent)
+        except PermissionDenied:
+            return False
+        return True
+
+    async def _open(self, root: str, policy: Policy) -> Project:
+        project = await self._projects.open_root(root)
+        await self.prepare(project, policy)
+        return project
 
     async def items(self, project: Project, policy: Policy) -> AgentItems:
         """Return the items that a policy shows of a project, cached until they change."""
@@ -333,8 +373,16 @@ class Permissions:
         if project is not None:
             await self._projects.reload_settings(project)
             return project.config
-        read = partial(load_project_config, root, self._user, self._system)
-        return (await self._work.in_builder(read)).config
+        return await self._projects.config_of(root)
+
+
+def _allowed_links(project: Project, policy: Policy) -> Iterator[tuple[LinkedProject, Policy]]:
+    """Yield the linked projects that a policy doesn't refuse; one that was linked since isn't among them."""
+    policies = {each.root: each.policy for each in policy.linked}
+    for linked in project.config.linked.projects:
+        there = policies.get(linked.root)
+        if there is not None and there.allow:
+            yield linked, there
 
 
 def _own_rules(config: ProjectConfig, agent: Agent) -> Policy:

@@ -15,6 +15,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from ..access.service import owner_of, sees_all_of
+from ..config.linked import LinkedProject
 from ..context.records import LONG_CHARACTERS, LONG_HISTORY, ContextRequest, Format, Freshness, ScopeSelector
 from ..context.service import check_owner
 from ..core.errors import InvalidRequest
@@ -174,24 +175,25 @@ def _selector(project: Project, request: GetContextRequest) -> ScopeSelector:
         session_id=request.session_id,
         agent_id=request.agent_id,
         agent_name=request.agent_name,
-        focus_paths=None if paths is None else _focus_paths(project.root, paths),
+        focus_paths=None if paths is None else _focus_paths(project, paths),
         constraints=request.constraints,
         parent_scope_id=request.parent_scope_id,
         task_type=request.task_type,
     )
 
 
-def _focus_paths(root: str, given: tuple[str, ...]) -> tuple[str, ...]:
+def _focus_paths(project: Project, given: tuple[str, ...]) -> tuple[str, ...]:
     """Return focus paths relative to the root, without duplicates.
 
     The same paths repeat, and resolving symlinks in each would cost more than the answer. A path that later
     becomes a link out of the project is caught where files are read.
     """
-    return _cleaned(root, given) if len(given) <= CLEANED_PATHS_MAX else _clean(root, given)
+    clean = _cleaned if len(given) <= CLEANED_PATHS_MAX else _clean
+    return clean(project.root, given, project.config.linked.projects)
 
 
-def _clean(root: str, given: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(node_id_in(root, path, "focus_paths") for path in given))
+def _clean(root: str, given: tuple[str, ...], links: tuple[LinkedProject, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(node_id_in(root, path, "focus_paths", links) for path in given))
 
 
 _cleaned = lru_cache(CLEANED_MAX)(_clean)

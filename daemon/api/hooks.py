@@ -154,7 +154,7 @@ class HookMethods:
         if is_own and event.kind == "turn_end":
             self._turns.note(event)
         try:
-            answer = await self._responder.answer(event, formats.reads.limit(name), clock)
+            answer = await self._responder.answer(event, formats.reads.limit(name, version), clock)
         except asyncio.CancelledError:  # the host stopped waiting
             self._note_late(event)
             raise

@@ -9,10 +9,11 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType, convert
 from msgspec.structs import replace
 
+from ..access.service import require_all
 from ..core.errors import InvalidRequest, PermissionDenied
 from ..core.parameters import LIST_MAX, NonEmpty, Texts
 from ..engine.service import EngineMethods
-from ..memory.records import Criteria, Edit, Experience, ExperienceListing, Known, Provenance
+from ..memory.records import Criteria, Edit, Experience, ExperienceListing, Known, Place, Provenance
 from ..memory.service import as_it_is, changed_fields, cursor_after, draft_of, sees_whole, visible_experience
 from ..privacy.policy import Policy
 from ..workspace.service import Project
@@ -62,6 +63,7 @@ class ListExperiencesRequest(ProjectRequest, frozen=True, kw_only=True):
     until: str | None = None
     query: str | None = None
     deleted: bool = False
+    all_worktrees: bool = False
     limit: Limit = 50
     before: str = ""
 
@@ -75,6 +77,13 @@ class MarkReply(Struct, frozen=True):
     kind: Plain[str]
     at: Plain[str]
     experience_id: Plain[str]
+
+
+class PlaceReply(Struct, frozen=True):
+    """The work tree in which an experience was made."""
+
+    name: Text[str]
+    state: Literal["here", "elsewhere", "gone"]
 
 
 class ExperienceReply(Struct, frozen=True, kw_only=True, rename={"id": "experience_id"}):
@@ -91,12 +100,15 @@ class ExperienceReply(Struct, frozen=True, kw_only=True, rename={"id": "experien
     provenance: Text[Provenance]
     outcome: OutcomeReply | UnsetType = UNSET
     marks: list[MarkReply] | UnsetType = UNSET
+    worktree: PlaceReply | UnsetType = UNSET
 
 
 class ExperiencesReply(Struct, frozen=True):
     experiences: list[ExperienceReply]
     total: Plain[int]
     next: Plain[str | UnsetType] = UNSET
+    elsewhere: Plain[int] = 0
+    question: Text[str | UnsetType] = UNSET
 
 
 class ExperienceRequest(ProjectRequest, frozen=True, kw_only=True):
@@ -163,6 +175,17 @@ class PruneReply(Struct, frozen=True):
     kept: Count[int]
     dry_run: bool
     experiences: list[ExperienceReply]
+
+
+class AdoptRequest(ProjectRequest, frozen=True, kw_only=True):
+    path: NonEmpty
+    never: bool = False
+
+
+class AdoptReply(Struct, frozen=True):
+    root: Root[str]
+    path: Text[str]
+    adopted: Count[int]
 
 
 class QuarantineRequest(ProjectRequest, frozen=True, kw_only=True):
@@ -255,7 +278,9 @@ class ExperienceMethods(EngineMethods):
     @method("ListExperiences", policy="project", access="read")
     async def list_experiences(self, request: ListExperiencesRequest) -> ExperiencesReply:
         """List experiences, newest first. `next` is present if there is more: pass it as `before`. Large
-        pages end early."""
+        pages end early. `elsewhere` counts those that show in other work trees of the repository only; with
+        `all_worktrees` they are listed too, and `worktree` says where each was made. `question` is what a
+        person is asked about a project of the same repository, see AdoptExperiences."""
         listing = ExperienceListing(
             request.limit + 1,
             request.agent_id,
@@ -267,15 +292,24 @@ class ExperienceMethods(EngineMethods):
             request.query,
             request.deleted,
             request.before,
+            request.all_worktrees,
         )
         project = await self._engine.projects.at(request.cwd)
+        await self._engine.commit_marks.settle(project)
         # Before they are counted and cut to the limit: the number of hidden ones would tell of them.
         policy = await self._engine.permissions.require(project, request.agent)
         seen = partial(visible_experience, policy, root=project.root) if policy.is_limited else as_it_is
-        found, total = await self._engine.experiences.read(project, lambda pool: pool.list(listing, seen))
+        found, total, elsewhere = await self._engine.experiences.read(
+            project, lambda pool: (*pool.list(listing, seen), pool.count_elsewhere(listing, seen))
+        )
         page = _fitting(found[: request.limit])
         more = cursor_after(page[-1]) if page and len(page) < len(found) else UNSET
-        return ExperiencesReply([experience_reply(experience) for experience in page], total, more)
+        places: Sequence[Place | None] = (None,) * len(page)
+        if request.all_worktrees:
+            places = await self._engine.experiences.read(project, lambda pool: pool.places(page))
+        question = "" if request.agent.is_named else await self._engine.projects.previous.question(project)
+        listed = list(map(experience_reply, page, places))
+        return ExperiencesReply(listed, total, more, elsewhere, question or UNSET)
 
     @method("GetExperience", policy="project", access="read")
     async def get(self, request: ExperienceRequest) -> KnownReply:
@@ -340,6 +374,20 @@ class ExperienceMethods(EngineMethods):
         shown = [experience_reply(experience) for experience in result.pruned[:SHOWN_MAX]]
         return PruneReply(len(result.pruned), result.kept, request.dry_run, shown)
 
+    @method("AdoptExperiences", policy="project", access="person")
+    async def adopt(self, request: AdoptRequest) -> AdoptReply:
+        """Take over the experiences of a project of the same repository that was at `path` and is gone, or
+        copy those of a clone there; with `never` only ask no more. `adopted` counts the new ones."""
+        if (
+            request.agent.is_named and not request.never
+        ):  # it is shown what the other project may hide from it
+            require_all((await self._engine.permissions.view(request.path, request.agent)).policy)
+        project = await self._engine.projects.at(request.cwd)
+        path, adopted = await self._engine.projects.previous.answer(
+            project, request.path, takes=not request.never
+        )
+        return AdoptReply(project.root, path, adopted)
+
     @method("ListQuarantine", policy="project", access="person")
     async def list_quarantine(self, request: QuarantineRequest) -> QuarantineReply:
         """List lines of the project's experiences that can't be read, the last first."""
@@ -397,11 +445,12 @@ def _check_hides_nothing(policy: Policy, root: str, files: Iterable[str], *texts
         )
 
 
-def experience_reply(experience: Experience) -> ExperienceReply:
+def experience_reply(experience: Experience, place: Place | None = None) -> ExperienceReply:
     """Return an experience as the wire type; outcome and marks only if it has any."""
+    worktree = UNSET if place is None else reply_of(PlaceReply, place)
     marks = [MarkReply(mark.kind, mark.at, mark.by or experience.id) for mark in experience.marks]
     outcome = OutcomeReply(experience.outcome, experience.error or UNSET) if experience.outcome else UNSET
-    return reply_of(ExperienceReply, experience, outcome=outcome, marks=marks or UNSET)
+    return reply_of(ExperienceReply, experience, outcome=outcome, marks=marks or UNSET, worktree=worktree)
 
 
 def _fitting(experiences: Sequence[Experience]) -> Sequence[Experience]:

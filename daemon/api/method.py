@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import os
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from functools import cache
 from types import NoneType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
@@ -12,6 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_type_hints
 from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
 
 from ..access.records import Agent
+from ..config.linked import LinkedProject
 from ..core.errors import InvalidRequest
 from ..core.parameters import LIST_MAX, NonEmpty
 from ..project.service import relative_path
@@ -267,14 +269,19 @@ def milliseconds_since(started: float) -> float:
     return round((time.perf_counter() - started) * 1000, 3)
 
 
-def node_id_in(root: str, given: str, field: str) -> str:
-    """Return a focus path or node id relative to the root; globs are left unchanged.
+def node_id_in(root: str, given: str, field: str, links: Iterable[LinkedProject] = ()) -> str:
+    """Return a focus path or node id relative to the root; globs are left unchanged. One in a linked project
+    begins with its prefix.
 
     Raises `InvalidRequest` or `PermissionDenied`.
     """
     path, mark, symbol = given.partition("#")
     if path in {"", ".", "./"} and not mark:
         return "."
+    for link in links:
+        inside = os.path.realpath(os.path.join(root, path)).removeprefix(f"{link.root}/")
+        if not os.path.isabs(inside):
+            return f"{link.prefix}/{inside}{mark}{symbol}"
     return (relative_path(root, path, field) or ("" if mark else ".")) + mark + symbol
 
 

@@ -87,6 +87,14 @@ class PoolReply(Struct, frozen=True, rename={"parts": "files", "size_bytes": "by
     problem: Text[str | None]
 
 
+class LinkedReply(Struct, frozen=True):
+    """A project that another one links, by its path from that one's root."""
+
+    name: Text[str]
+    path: File[str]
+    state: Literal["scanning", "indexing", "ready", "degraded", "closed"]
+
+
 class ProjectReply(Struct, frozen=True):
     root: Root[str]
     state: Literal["scanning", "indexing", "ready", "degraded"]
@@ -110,6 +118,8 @@ class ProjectReply(Struct, frozen=True):
     pool: PoolReply
     index_bytes: Count[int]
     clock: Plain[str]
+    linked: list[LinkedReply]
+    question: Text[str | UnsetType] = UNSET
 
 
 class ClosedProject(Struct, frozen=True):
@@ -164,6 +174,7 @@ class ForgetReply(Struct, frozen=True):
     removed: Count[dict[str, int]]
     dry_run: bool
     problem: Text[str]
+    kept: Text[str] = ""
 
 
 class ExcludeRequest(ProjectRequest, frozen=True, kw_only=True):
@@ -224,7 +235,7 @@ class ProjectMethods(EngineMethods):
         `dry_run` only count it; below."""
         root = await self._engine.projects.known_root(request.path)
         found = await self._engine.forgetting.forget(root, dry_run=request.dry_run)
-        return ForgetReply(root, dict(found.removed), request.dry_run, found.problem)
+        return ForgetReply(root, dict(found.removed), request.dry_run, found.problem, found.kept)
 
     @method("ExcludePath", policy="project", access="person")
     async def exclude(self, request: ExcludeRequest) -> ExcludeReply:
@@ -318,8 +329,8 @@ class ProjectMethods(EngineMethods):
         return RevokeTrustReply(root, await self._engine.projects.revoke_trust(root))
 
 
-async def project_reply(engine: Engine, project: Project) -> ProjectReply:
-    """Return a project in the form of the wire."""
+async def project_reply(engine: Engine, project: Project, *, asks: bool = False) -> ProjectReply:
+    """Return a project in the form of the wire; `asks` adds what a person is asked about it."""
     size = await engine.size(project)
     progress, known = project.index_state.progress, engine.semantics.progress(project.root)
     vectors = known or VectorProgress(project.root, 0, 0, 0.0)
@@ -358,6 +369,12 @@ async def project_reply(engine: Engine, project: Project) -> ProjectReply:
         pool=reply_of(PoolReply, pool),
         index_bytes=size.bytes,
         clock=project.clock,
+        linked=[
+            LinkedReply(each.name, each.prefix, other.state if other is not None else "closed")
+            for each in project.config.linked.projects
+            for other in (engine.projects.get(each.root),)
+        ],
+        question=(asks and engine.projects.previous.question_nowait(project)) or UNSET,
     )
 
 

@@ -75,7 +75,7 @@ class ReplyFilter(Struct, frozen=True):
         policy = self.policy
         if self.projects is not None:
             return any(self._names_hidden(root, text) for root in self.projects)
-        if not policy.deny_paths:
+        if not policy.denies_paths:
             return False
         path = text.removeprefix(f"{self.root.rstrip('/')}/")
         return (

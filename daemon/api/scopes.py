@@ -107,10 +107,10 @@ class ScopeMethods(EngineMethods):
     def _nodes(self, request: FocusRequest) -> list[str]:
         scope = self._engine.scopes.get(request.scope_id)
         project = self._engine.projects.get(scope.root)
-        root = project.root if project else scope.root
+        links = project.config.linked.projects if project else ()
         nodes = [
-            *(node_id_in(root, node, "node_ids") for node in request.node_ids),
-            *(node_id_in(root, path, "paths") for path in request.paths),
+            *(node_id_in(scope.root, node, "node_ids", links) for node in request.node_ids),
+            *(node_id_in(scope.root, path, "paths", links) for path in request.paths),
         ]
         if not nodes:
             raise InvalidRequest("node_ids or paths must name at least one node", "node_ids")

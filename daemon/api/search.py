@@ -6,11 +6,13 @@ Their docstrings become rows of docs/methods.md; "below" means a section of docs
 from __future__ import annotations
 
 import difflib
+import os
 import time
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, convert
+from msgspec.structs import replace
 
 from ..context.records import Freshness
 from ..core.errors import InvalidRequest
@@ -19,8 +21,17 @@ from ..core.times import bound_in
 from ..engine.service import EngineMethods
 from ..languages.shared.language import LANGUAGES
 from ..project.service import relative_path
-from ..search.records import FILES_MAX, FILES_SHOWN, Filter, ProjectCall, Relation, Route, SearchQuery
-from ..search.service import all_kinds, check_glob, kinds_in
+from ..search.records import (
+    FILES_MAX,
+    FILES_SHOWN,
+    Filter,
+    OtherProject,
+    ProjectCall,
+    Relation,
+    Route,
+    SearchQuery,
+)
+from ..search.service import all_kinds, check_glob, kinds_in, placed
 from ..sessions.records import Scope
 from ..workspace.service import Project
 from .marks import File, Plain, Root, Text
@@ -62,6 +73,7 @@ class QueryRequest(AgentRequest, frozen=True, kw_only=True):
     changed_since: str | None = None
     min_score: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.0
     for_agent: bool = False
+    all_projects: bool = False
     fresh: Freshness = "shown"
     deadline_ms: Deadline | None = None
 
@@ -218,8 +230,20 @@ class QueryMethods(EngineMethods):
             raise InvalidRequest(
                 f"relation is answered by the structure, not by the route {request.route}", "relation"
             )
-        project, first, scope = await self._asked_project(request)
-        policy = await self._engine.permissions.require(project, request.agent, scope=scope)
+        asked, first, scope = await self._asked_project(request)
+        policy = await self._engine.permissions.require(asked, request.agent, scope=scope)
+        others = await self._engine.permissions.linked(asked, request.agent, policy)
+        left_out = 0
+        if request.all_projects:
+            roots = {each.linked.root for each in others}
+            found_too, left_out = await self._engine.permissions.everywhere(asked, request.agent)
+            others = [*others, *(each for each in found_too if each.linked.root not in roots)]
+        prefix = request.path_prefix or ""
+        inside = in_linked(asked, others, prefix)
+        project = asked
+        if inside is not None:
+            project, policy = await inside[0].open(), inside[0].policy
+            request, first = replace(request, path_prefix=inside[1]), frozenset()
         for_agent = request.limit if request.for_agent else 0
         question = SearchQuery(
             text=request.query,
@@ -232,8 +256,12 @@ class QueryMethods(EngineMethods):
             relation=request.relation,
         )
         call = ProjectCall.begin(project, policy, request.fresh, request.deadline_ms)
-        found = await self._engine.answers.query(call, question)
-        return QueryReply(project=project.root, **found, elapsed_ms=milliseconds_since(started))
+        found = await self._engine.answers.query(call, question, () if prefix else others)
+        if inside is not None:
+            found["results"] = placed(inside[0].linked, found["results"])
+        if left_out:
+            found["degraded"].append(f"{left_out:,} closed projects weren't asked: open those that matter")
+        return QueryReply(project=asked.root, **found, elapsed_ms=milliseconds_since(started))
 
     @method("FindSymbols", policy="own", access="read")
     async def find_symbols(self, request: FindSymbolsRequest) -> FindSymbolsReply:
@@ -263,9 +291,17 @@ class QueryMethods(EngineMethods):
         started = time.perf_counter()
         project = await self._engine.projects.at(request.cwd)
         policy = await self._engine.permissions.require(project, request.agent)
-        node_id = node_id_in(project.root, request.node_id, "node_id")
-        call = ProjectCall.begin(project, policy, request.fresh, request.deadline_ms)
-        node = await self._engine.answers.node(call, node_id)
+        others = await self._engine.permissions.linked(project, request.agent, policy)
+        inside = in_linked(project, others, request.node_id)
+        here = ProjectCall.begin(project, policy, request.fresh, request.deadline_ms)
+        if inside is not None:
+            other, given = inside
+            call = ProjectCall.begin(await other.open(), other.policy, request.fresh, request.deadline_ms)
+            node_id = node_id_in(call.project.root, given, "node_id")
+            node = await self._engine.answers.linked_node(call, node_id, here, other.linked)
+        else:
+            node_id = node_id_in(project.root, request.node_id, "node_id")
+            node = await self._engine.answers.own_node(here, node_id, others)
         return NodeReply(**node, elapsed_ms=milliseconds_since(started))
 
     @method("GetChanges", policy="own", access="read")
@@ -286,6 +322,20 @@ class QueryMethods(EngineMethods):
         nodes = (*scope.focus_paths, *scope.expanded)
         first = frozenset(node.partition("#")[0] for node in nodes)
         return await self._engine.projects.open_root(scope.root), first, scope
+
+
+def in_linked(
+    project: Project, others: Sequence[OtherProject], given: str
+) -> tuple[OtherProject, str] | None:
+    """Return the linked project that a path or node id leads into, and the rest from its root; None for
+    any other path."""
+    path, mark, symbol = given.partition("#")
+    path = os.path.normpath(os.path.join(project.root, path)) if others and path else ""
+    for other in others:
+        rest = path.removeprefix(f"{other.linked.root}/")
+        if rest != path or path == other.linked.root:
+            return other, f"{rest}/" if given.endswith("/") else f"{rest}{mark}{symbol}"
+    return None
 
 
 def _filter(project: Project, request: QueryRequest) -> Filter:

@@ -34,8 +34,8 @@ from ...ipc.version import __version__
 from ..access.service import Dashboard
 from ..api.service import Handlers, to_error
 from ..config.files import load_or_last, load_user_config
-from ..config.settings import Environment, UserConfig
-from ..core.errors import FovealError
+from ..config.settings import LOG_LEVELS, Environment, UserConfig
+from ..core.errors import ConfigError, FovealError
 from ..core.quarantine import clear_file, clear_folder, clear_socket
 from ..core.state_folder import STATE_VERSION, Migration, StateLock, bring_up, check_version
 from ..core.system import System, disk_problem, share_heaps
@@ -74,6 +74,9 @@ HTTP_BACKLOG = 128
 RESTARTED = "FOVEAL_RESTARTED"
 """The variable that tells a daemon which begins anew why it does."""
 
+LOG_LEVEL = "FOVEAL_LOG_LEVEL"
+"""The variable that sets the log's level for one daemon, whatever config.toml says."""
+
 LAST_CONFIG = "config.last.toml"
 FOLDERS = ("projects", "sessions", "embeddings", "tools")
 """Folders of the state folder."""
@@ -94,6 +97,8 @@ class Startup(Struct, frozen=True):
     config_warnings: tuple[str, ...]
     """Warnings about config.toml at the start, for the log; Status shows the current ones."""
     log_to_file: bool
+    log_level: str
+    """The least severe message that is logged: `LOG_LEVEL` of the environment, else that of config.toml."""
     socket_is_ours: bool = False
     """Whether the socket's path is the default, so that anything in its place may be quarantined."""
     mended: tuple[str, ...] = ()
@@ -102,6 +107,9 @@ class Startup(Struct, frozen=True):
 
 def prepare(socket_path: str | None, environ: Mapping[str, str], *, log_to_file: bool) -> Startup:
     """Check folders and configuration. Raises `PathError`, `ConfigError`, `StateError`, fit for a person."""
+    log_level = environ.get(LOG_LEVEL, "").lower()
+    if log_level and log_level not in LOG_LEVELS:
+        raise ConfigError(f"{LOG_LEVEL} is {log_level!r}: set it to {', '.join(LOG_LEVELS)}, or unset it")
     system = System()
     state = paths.private_folder(paths.state_folder(environ))
     # Another user's parent folder can't be synced, and needn't be: the state folder is not new then.
@@ -129,6 +137,7 @@ def prepare(socket_path: str | None, environ: Mapping[str, str], *, log_to_file:
         loaded.config,
         (*filter(None, [problem]), *loaded.warnings),
         log_to_file,
+        log_level or loaded.config.daemon.log_level,
         socket_is_ours=socket == paths.default_socket(environ),
         mended=tuple(filter(None, [environ.get(RESTARTED)])),
     )
@@ -428,4 +437,4 @@ def _set_up_logging(startup: Startup) -> None:
         root.removeHandler(former)
         former.close()
     root.addHandler(handler)
-    root.setLevel(config.log_level.upper())
+    root.setLevel(startup.log_level.upper())

@@ -17,6 +17,7 @@ from ..core.system import Stamp, System
 from ..privacy.policy import AgentTable, AgentTables, parse_agent_tables
 from ..privacy.trust import PROJECT_FILE
 from .item_selection import ItemSelection, parse_selection
+from .linked import LinkedConfig, ProjectLinks, parse_links, parse_user_links
 from .settings import (
     FORMER_KEYS,
     FREE_TABLES,
@@ -76,6 +77,7 @@ def load_user_config(path: str, system: System) -> LoadedConfig[UserConfig]:
         **tables,
         selection=_selection(source, SelectionConfig(), trusted=True),
         agents=AgentTables(user=_agents(source)),
+        linked=_parsed(source, "linked", parse_user_links, LinkedConfig()),
     )
     context = _with_room(replace(config.context, models=models_in(source)), warnings)
     weights = replace(config.weights, tasks=task_weights_in(source, warnings, trusted=True))
@@ -127,6 +129,7 @@ def load_project_config(
         _selection(source, user.selection, trusted=False),
         user.privacy,
         structs.replace(user.agents, project=_agents(source)),
+        ProjectLinks(_parsed(source, "linked", parse_links, ())),
     )
     return LoadedConfig(config, warnings.sentences(), source.stamp)
 
@@ -176,13 +179,18 @@ def _selection(source: ConfigSource, below: SelectionConfig, *, trusted: bool) -
 def _agents(source: ConfigSource) -> tuple[AgentTable, ...]:
     """Return the tables of `[agents]`. An invalid table is an error and not a warning: without it the agent
     would see what the table was to hide."""
-    tables = source.tables.get("agents")
-    if tables is None:
-        return ()
+    return _parsed(source, "agents", parse_agent_tables, ())
+
+
+def _parsed(source: ConfigSource, name: str, parse: Callable[[object], C], without: C) -> C:
+    """Return what a table without fixed keys says, `without` if there is none. Raises `ConfigError`."""
+    content = source.tables.get(name)
+    if content is None:
+        return without
     try:
-        return parse_agent_tables(tables)
+        return parse(content)
     except InvalidRequest as error:
-        place = source.place(error.field or "agents")
+        place = source.place(error.field or name)
         raise ConfigError(f"{place}: {error}. Mend it or take it away.") from error
 
 

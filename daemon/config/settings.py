@@ -10,9 +10,14 @@ from typing import Any
 
 from ..privacy.policy import NO_TABLES, AgentTables
 from .item_selection import ItemSelection
+from .linked import LinkedConfig, ProjectLinks
 from .source import ProjectRule, setting
 
 USER_FILE = "config.toml"
+
+
+LOG_LEVELS = ("debug", "info", "warning", "error")
+"""The levels of the log, the most detailed first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +36,7 @@ class DaemonConfig:
         unit="ms",
         between=(100, 600_000),
     )
-    log_level: str = setting(
-        "info", "The least severe message that is logged.", choices=("debug", "info", "warning", "error")
-    )
+    log_level: str = setting("info", "The least severe message that is logged.", choices=LOG_LEVELS)
     log_max_bytes: int = setting(
         5_000_000,
         "The log file is rotated when it reaches this size.",
@@ -94,7 +97,24 @@ class EmbeddingConfig:
         "",
         "The name of an embedding model that fastembed knows, such as `BAAI/bge-small-en-v1.5`, which it "
         "fetches over the network on first use. Empty for the model that comes with foveal and needs no "
-        "network.",
+        "network. With `endpoint` it is the name of a model there, such as `nomic-embed-text`.",
+    )
+    endpoint: str = setting(
+        "",
+        "The base URL of an OpenAI-compatible service that embeds, to which `/embeddings` is added, such as "
+        "`http://127.0.0.1:11434/v1` for Ollama. Chunks of code and questions are sent there, with values "
+        "masked that look like secrets; with a key to another machine only over HTTPS. Empty for none.",
+    )
+    endpoint_key: str = setting(
+        "",
+        "Where the key for that service is: `env:NAME` for an environment variable of the daemon, "
+        "`file:PATH` for a file that only you can read. Empty for none.",
+    )
+    endpoint_timeout_ms: int = setting(
+        60_000,
+        "How long that service may take for 16 chunks. A question waits at most 5 s for it.",
+        unit="ms",
+        between=(100, 600_000),
     )
     threads: int = setting(
         0, "Processor cores that embed in the background. 0 means half of them.", between=(0, 256)
@@ -410,6 +430,7 @@ class UserConfig:
     dashboard: DashboardConfig = field(default_factory=DashboardConfig)
     agents: AgentTables = NO_TABLES
     """`[agents.NAME]`: what agents may not see, see `parse_agent_tables`."""
+    linked: LinkedConfig = field(default_factory=LinkedConfig)
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,7 +444,9 @@ class ProjectConfig:
     selection: SelectionConfig = field(default_factory=SelectionConfig)
     privacy: PrivacyConfig = field(default_factory=PrivacyConfig)
     agents: AgentTables = NO_TABLES
-    """The tables of both files."""
+    """The tables of both files, and those of the linked projects."""
+    linked: ProjectLinks = field(default_factory=ProjectLinks)
+    """The other projects that it links, in the order of `agents.linked`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -457,9 +480,9 @@ TABLES: Mapping[str, type] = {
     "dashboard": DashboardConfig,
 }
 """The tables of the user's file, in their order in the documentation."""
-FREE_TABLES = ("items", "selection", "agents")
+FREE_TABLES = ("items", "selection", "agents", "linked")
 """Tables without fixed keys: each of `[[items]]` is an item, `[selection]` says how items are chosen, each of
-`[agents]` says what an agent may not see."""
+`[agents]` says what an agent may not see, `linked` names other projects."""
 FORMER_KEYS = frozenset({("context", "feedback")})
 """Keys of former versions, with their tables: they change nothing, and no warning names them."""
 KEYS: Mapping[str, Mapping[str, Field[object]]] = {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -21,6 +22,7 @@ from ..privacy.secret_gate import OPEN, SecretGate, gate_of
 from ..privacy.secret_values import MASK
 from ..project.records import ProjectMetadata
 from ..rules.records import LeftOutItem, PlannedItem
+from ..workspace.records import ProjectSnapshot
 from .anchor import (
     SkeletonForms,
     constraint_slices,
@@ -30,7 +32,7 @@ from .anchor import (
     metadata_slices,
     visible_metadata,
 )
-from .build_state import BuildState, GatheredSources, begin
+from .build_state import NO_READERS, BuildState, GatheredSources, begin
 from .built import Built
 from .dependency_slices import (
     IMPORTER_VALUE,
@@ -58,17 +60,33 @@ def build(gathered: GatheredSources) -> Built:
     if gathered.quick:
         return _built(gathered, None)
     try:
-        with gathered.snapshot.reader() as reader, reader.snapshot():
-            return _built(gathered, reader)
+        with ExitStack() as stack:
+            reader = _entered(stack, gathered.snapshot)
+            readers: dict[str, Reader] = {}
+            for prefix, linked in gathered.linked.items():
+                try:
+                    readers[prefix] = _entered(stack, linked)
+                except DatabaseError as error:
+                    problem = f"{prefix}: the index can't be read ({error})"
+                    gathered = replace(gathered, degraded=(*gathered.degraded, problem))
+            return _built(gathered, reader, readers)
     except DatabaseError as error:  # no index yet, or damage found during a read
         problem = f"the index can't be read ({error}): no definitions and no imports are known"
         degraded = (*gathered.degraded, problem)
         return _built(replace(gathered, hits=(), degraded=degraded), None)
 
 
-def _built(gathered: GatheredSources, reader: Reader | None) -> Built:
+def _entered(stack: ExitStack, snapshot: ProjectSnapshot) -> Reader:
+    reader = stack.enter_context(snapshot.reader())
+    stack.enter_context(reader.snapshot())
+    return reader
+
+
+def _built(
+    gathered: GatheredSources, reader: Reader | None, readers: Mapping[str, Reader] = NO_READERS
+) -> Built:
     """Gather the slices, fit them into the budget, render."""
-    state = begin(gathered, reader)
+    state = begin(gathered, reader, readers)
     nodes = focus_nodes(state)
     asked_for = {node.path for node in nodes}
     imported = dependencies(state, nodes)
@@ -176,7 +194,7 @@ def _record(
     return Built(
         gate.of_record(reply, but=("context", "system_prompt", "user_prompt")),
         shown,
-        tuple(state.files.stale),
+        state.files.all_stale,
         memory + (sent.characters if sent else 0),
         state.files.lasting,
         items,

@@ -25,6 +25,8 @@ from .requests import ContextRequest
 from .sent_content import ConversationContent
 from .tokens import TokenCounter, counter_of
 
+NO_READERS: Mapping[str, Reader] = {}
+
 
 class GatheredSources(Struct, frozen=True):
     """The input of one build.
@@ -40,6 +42,7 @@ class GatheredSources(Struct, frozen=True):
     - `resident`: the content that the conversation already holds, None to send everything.
     - `templates`: the folders of prompt templates.
     - `compress`: the function that shortens documents.
+    - `linked`: the linked projects that it may show, by the prefixes of their paths.
     - `need`: how probably a hook's prompt needs code, None if unknown; if improbable there are no hits, and
       `unneeded` has those that were found.
     """
@@ -61,6 +64,7 @@ class GatheredSources(Struct, frozen=True):
     compress: Compress = compress
     need: Need | None = None
     unneeded: Sequence[Hit] = ()
+    linked: Mapping[str, ProjectSnapshot] = field(default_factory=dict)
 
 
 class BuildState(Struct):
@@ -114,8 +118,11 @@ class BuildState(Struct):
         return cached
 
 
-def begin(gathered: GatheredSources, reader: Reader | None) -> BuildState:
-    """Return the initial state of a build; `reader` is None without an index."""
+def begin(
+    gathered: GatheredSources, reader: Reader | None, readers: Mapping[str, Reader] = NO_READERS
+) -> BuildState:
+    """Return the initial state of a build; `reader` is None without an index, and `readers` are those of
+    linked projects by prefix."""
     snapshot, request = gathered.snapshot, gathered.request
     plan = gathered.plan or plan_without_session(snapshot.rules.items)
     counter, problem = counter_of(snapshot.config.context.token_counter, request.model)
@@ -126,7 +133,11 @@ def begin(gathered: GatheredSources, reader: Reader | None) -> BuildState:
         request,
         reader,
         plan,
-        KnownFiles(snapshot, reader),
+        KnownFiles(
+            snapshot,
+            reader,
+            {prefix: KnownFiles(each, readers.get(prefix)) for prefix, each in gathered.linked.items()},
+        ),
         rule_files(snapshot.tree.root, snapshot.rules.sources, plan.removed),
         snapshot.config.weights.of_task(request.task_type),
         prompt_words(request.prompt),

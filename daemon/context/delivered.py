@@ -164,7 +164,7 @@ def _shown(
             continue
         known = places.get(path, ShownPlace(path))
         if job.scope.session_id and kind in PLACE_TYPES:
-            whole = sizes.get(os.path.join(job.scope.root, path), 0)
+            whole = sizes.get(os.path.normpath(os.path.join(job.scope.root, path)), 0)
             known = ShownPlace(path, known.type or kind, known.characters + len(text), whole)
         places[path] = known
     return types, tuple(places.values())

@@ -9,7 +9,7 @@ from math import ceil, log2, sqrt
 from msgspec.structs import replace
 
 from ..graph.records import CLASSES, UNCALLED, Needed, Role
-from ..graph.service import CodeGraph, is_uncalled, needed_by
+from ..graph.service import CodeGraph, is_uncalled
 from ..languages.shared.language import LANGUAGES, language_of
 from ..languages.shared.records import Symbol
 from ..project.service import role_of, split_lines
@@ -132,6 +132,8 @@ def _remark(state: BuildState, match: FoundDefinition) -> str:
     symbol = match.symbol
     if state.reader is None or symbol is None or symbol.kind not in FUNCTIONS or match.last < symbol.end_line:
         return ""
+    if match.path not in state.snapshot.tree.files:
+        return ""  # in a linked project, of which this one may be the caller
     graph = CodeGraph(state.snapshot.tree, state.reader)
     return UNCALLED if is_uncalled(match.path, symbol, graph) else ""
 
@@ -163,7 +165,7 @@ def needed_slices(
             continue  # a test is an example; prompts are seldom about what it calls
         if state.files.unsaved(match.path) or not state.files.indexed(match.path):
             continue
-        for needed in needed_by(state.reader, match.path, match.symbol):
+        for needed in state.files.needed_by(match.path, match.symbol):
             if needed.role == "within" or (needed.role == "call" and needed.symbol.kind in CLASSES):
                 continue
             if needed.path in inside or (needed.path, needed.first) in shown:

@@ -342,7 +342,8 @@ def _existing_nodes(project: Project, node_ids: Sequence[str]) -> set[str]:
         nodes, _ = resolve_paths(snapshot.tree, [node_id], "expansion")
         if not nodes:
             continue
-        if nodes[0].symbol and not _is_node(snapshot, node_id):
+        in_linked = nodes[0].path.startswith("../")  # whose definitions the context looks up
+        if nodes[0].symbol and not in_linked and not _is_node(snapshot, node_id):
             continue
         found.add(node_id)
     return found

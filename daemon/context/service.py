@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct
@@ -22,6 +23,7 @@ from ..rules.service import Items
 from ..search.records import Hit, Need
 from ..sessions.records import NOBODY, Scope, SessionState
 from ..sessions.service import Sessions, conversation, new_context_id
+from ..workspace.records import ProjectSnapshot
 from ..workspace.service import Project, TreeFreshness, deadline_of
 from .assembly import build
 from .build_state import GatheredSources
@@ -37,7 +39,7 @@ from .prompts import PromptTemplates, TemplateFolder
 from .requests import ContextRequest, Freshness
 from .scopes import ScopeTable, scopes_in
 from .scoping import ScopeService
-from .sources import LONG_S, CompressionService, ContextSources, Sources
+from .sources import LONG_S, CompressionService, ContextSources, Sources, leads_out
 from .tool_help import ToolHelpService
 
 ATTEMPTS = 3
@@ -164,6 +166,7 @@ class Contexts:
         job = replace(job, scope=self._scoping.with_hot(project, scope))
         # Before the cache is read, since the cache key depends on it.
         metadata = await self._sources.metadata(project, times.gathered)
+        await self._sources.settle_decisions(project, times.gathered)
         validity = self._validity(job, compared)
         built = self._cached(job, validity)
         cached = built is not None
@@ -252,7 +255,8 @@ class Contexts:
         # Of a very long prompt even the words take long, and two builds at once take longer.
         if not request.is_long and times.built.left(LONG_S) < SPARE_SHARE * (time.perf_counter() - started):
             hits, need = _needed(project, request, sources)
-            self._spares[key] = self._work.start(self._build_quickly(job, hits, need), "spare context")
+            quick = self._build_quickly(job, hits, need, sources.snapshots)
+            self._spares[key] = self._work.start(quick, "spare context")
             await asyncio.wait((self._spares[key],))
         for _ in range(ATTEMPTS):
             if not self._items.holds(project, asyncio.get_running_loop().time()):
@@ -280,9 +284,10 @@ class Contexts:
                 compress=self._compressing.compress(),
                 need=need,
                 unneeded=() if hits or sources.found is None else sources.found.hits,
+                linked=sources.snapshots,
             )
             built = await self._work.in_builder(partial(_built, gathered))
-            if not built.stale or not await self._freshness.refresh(project, built.stale, deadline):
+            if not built.stale or not await self._refresh(project, sources, built.stale, deadline):
                 break
             tree = None  # a later tree has the new state of these files
             # The change may have turned the file into a search hit, or made it one no longer.
@@ -297,6 +302,17 @@ class Contexts:
         self._log.announce(job, built, started)
         return built
 
+    async def _refresh(
+        self, project: Project, sources: Sources, stale: Sequence[str], deadline: Deadline
+    ) -> bool:
+        """Let files be read again, also of linked projects; return False if that took too long or failed."""
+        own = tuple(path for path in stale if not path.startswith("../"))
+        done = [await self._freshness.refresh(project, own, deadline)]
+        for prefix, other in sources.projects.items():
+            there = [path.removeprefix(f"{prefix}/") for path in stale if path.startswith(f"{prefix}/")]
+            done.append(await self._freshness.refresh(other, there, deadline))
+        return all(done)
+
     async def _in_time(self, key: tuple[object, ...], job: ContextJob, times: _Times) -> Built:
         """Return a context although its build takes too long: the build's, if a spare allows to wait for it
         longer, or a quick one."""
@@ -308,7 +324,13 @@ class Contexts:
             return whole.result()
         return await asyncio.shield(spare)
 
-    async def _build_quickly(self, job: ContextJob, hits: Sequence[Hit] | None, need: Need | None) -> Built:
+    async def _build_quickly(
+        self,
+        job: ContextJob,
+        hits: Sequence[Hit] | None,
+        need: Need | None,
+        linked: Mapping[str, ProjectSnapshot] = MappingProxyType({}),
+    ) -> Built:
         """Build a context without search and index, in a thread outside of the builders' pool.
 
         What was found for the prompt, if the search has ended, is named in likely places."""
@@ -330,6 +352,7 @@ class Contexts:
             resident=job.caller.resident,
             templates=self._templates(project),
             need=need,
+            linked=linked,
         )
         return await asyncio.to_thread(_built, gathered)
 
@@ -390,8 +413,15 @@ class Contexts:
         """Return the key of all that a context depends on besides request and shown files."""
         scope, request, caller = job.scope, job.request, job.caller
         prompted = bool(request.prompt)
+        linked: tuple[object, ...] = ()
+        if job.project.config.linked.projects and (prompted or leads_out(scope)):
+            linked = tuple(
+                (each, other and other.validity(prompted=prompted))
+                for each, other in self._permissions.linked_now(job.project, caller.policy)
+            )
         return (
             scope.revision,
+            linked,
             *job.project.validity(prompted=prompted, tree=tree),
             self._scopes.constraints_above(scope) if scope.parent_id or scope.inherited else (),
             caller.key,
@@ -460,5 +490,6 @@ def _needed(
 def _unread_focus(project: Project, scope: Scope) -> list[str]:
     """Return the files in focus that the index has not read yet."""
     files = project.tree.files
-    nodes, _ = resolve_paths(project.tree, (*scope.focus_paths, *scope.expanded), "focus")
+    own = [path for path in (*scope.focus_paths, *scope.expanded) if not path.startswith("../")]
+    nodes, _ = resolve_paths(project.tree, own, "focus")
     return [node.path for node in nodes if node.path not in files or not files[node.path].digest]

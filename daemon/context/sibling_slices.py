@@ -68,7 +68,9 @@ def sibling_slices(
     sure = [
         match
         for match in sure[:SIBLINGS_OF_MAX]
-        if state.files.indexed(match.path) and not state.files.unsaved(match.path)
+        if match.path in state.snapshot.tree.files  # not in a linked project
+        and state.files.indexed(match.path)
+        and not state.files.unsaved(match.path)
     ]
     spans: dict[str, list[tuple[int, int]]] = {}
     graph = CodeGraph(state.snapshot.tree, state.reader)

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from msgspec import Struct, structs
 from msgspec.structs import replace
 
+from ..access.records import Agent
 from ..access.service import Permissions, visible_session
 from ..compression.records import Compress, Wanted
 from ..compression.service import LaterCompressor, ModelCompressor, compress
@@ -20,14 +21,15 @@ from ..config.settings import CompressionConfig, Environment
 from ..core.system import System
 from ..core.work import Deadline, SharedWork, Work
 from ..memory.records import WAIT_S, Meanings
-from ..memory.service import ExperienceMeaning
+from ..memory.service import CommitMarks, ExperienceMeaning
 from ..project.records import ProjectMetadata
 from ..project.service import metadata_key, read_metadata
 from ..rules.records import AgentItems, ItemPlan
-from ..rules.service import ItemSearch
-from ..search.records import NOTHING_FOUND, SearchQuery, SearchResult
-from ..search.service import SearchService
-from ..sessions.records import Session
+from ..rules.service import ItemSearch, rule_files
+from ..search.records import NOTHING_FOUND, Asked, Hit, ProjectCall, SearchQuery, SearchResult
+from ..search.service import SearchAnswers, SearchService, lowered, placed_hit, shifts
+from ..sessions.records import Scope, Session
+from ..workspace.records import ProjectSnapshot
 from ..workspace.service import Project
 from .built import SEARCH_UNFINISHED
 from .caller import Caller, ContextJob
@@ -42,17 +44,35 @@ LONG_S = 3_600.0
 METADATA_WAIT_S = 0.5
 """Maximum wait for metadata in seconds; git usually needs some milliseconds."""
 
+DECISIONS_WAIT_S = 0.5
+"""Maximum wait in seconds for the commits of decisions from other work trees; git usually needs some
+milliseconds, and only after a commit."""
+
 
 class Sources(Struct, frozen=True):
     """The results for a prompt: search hits (None if the time ran out) and similar experiences."""
 
     found: SearchResult | None
     meanings: Meanings
+    linked: tuple[Asked, ...] = ()
+    """What was found in each linked project, which is in `found` too."""
+    late: tuple[str, ...] = ()
+    """The linked projects that could not be asked, and what may be missing of others, in words."""
+
+    @property
+    def projects(self) -> dict[str, Project]:
+        """The linked projects that were asked, by the prefixes of their paths."""
+        return {each.linked.prefix: each.call.project for each in self.linked if each.linked is not None}
+
+    @property
+    def snapshots(self) -> dict[str, ProjectSnapshot]:
+        """Their current states, limited to what the agent may see there."""
+        return {each.linked.prefix: each.call.snapshot for each in self.linked if each.linked is not None}
 
     @property
     def degraded(self) -> tuple[str, ...]:
         """Sources that failed, in words."""
-        return (*(() if self.found is None else self.found.degraded), *self.meanings.degraded)
+        return (*(() if self.found is None else self.found.degraded), *self.meanings.degraded, *self.late)
 
     @property
     def is_whole(self) -> bool:
@@ -71,16 +91,20 @@ class ContextSources:
     def __init__(
         self,
         searching: SearchService,
+        answers: SearchAnswers,
         item_search: ItemSearch,
         meaning: ExperienceMeaning,
         permissions: Permissions,
+        commit_marks: CommitMarks,
         work: Work,
         system: System,
     ) -> None:
         self.searching = searching
+        self._answers = answers
         self._item_search = item_search
         self._meaning = meaning
         self._permissions = permissions
+        self._commit_marks = commit_marks
         self._work = work
         self._system = system
         self._reading = SharedWork[str, ProjectMetadata](work)
@@ -89,8 +113,13 @@ class ContextSources:
         """Query all sources for a prompt concurrently; without a prompt the results are empty."""
         meaning = self._meaning.near(job.project, job.request.prompt, deadline.left(WAIT_S))
         near = self._work.start(meaning, "compare experiences")
-        result = await self._search(job, deadline)
-        return Sources(result, await near)
+        late: list[str] = []
+        linked = self._work.start(self._elsewhere(job, deadline, late), "search linked projects")
+        result, asked = await self._search(job, deadline), await linked
+        if result is not None and asked:
+            late += [why for each in asked for why in each.said(result.degraded)]
+            result = _together(result, asked)
+        return Sources(result, await near, tuple(asked), tuple(late))
 
     def warm(self, project: Project) -> None:
         """Start embedding the texts of a project's items in the background."""
@@ -107,6 +136,11 @@ class ContextSources:
         left = Deadline(min(deadline.at, now + METADATA_WAIT_S))
         read = self._reading.run(project.root, partial(self._read_metadata, project), "metadata")
         return await self.within(left, read, "read metadata")
+
+    async def settle_decisions(self, project: Project, deadline: Deadline) -> None:
+        """Look whether what was decided in another work tree came here, for some time at most."""
+        left = Deadline(min(deadline.at, asyncio.get_running_loop().time() + DECISIONS_WAIT_S))
+        await self.within(left, self._commit_marks.settle(project), "settle decisions")
 
     async def plan(self, job: ContextJob, sources: Sources, deadline: Deadline) -> ItemPlan:
         """Return the items of a request; those of mode `agent` are searched within the deadline."""
@@ -142,6 +176,19 @@ class ContextSources:
         work = self.searching.search(job.project, query, deadline, job.caller.policy)
         return await self.within(deadline, work, "search for a context")
 
+    async def _elsewhere(self, job: ContextJob, deadline: Deadline, late: list[str]) -> list[Asked]:
+        """Return what is found in linked projects. Without a prompt only those in focus are opened."""
+        project, policy = job.project, job.caller.policy
+        others = await self._permissions.linked(
+            project, Agent.of(job.agent_name, job.request.agent_type), policy
+        )
+        if not job.request.prompt.strip():
+            others = [each for each in others if leads_out(job.scope, each.linked.prefix)]
+        limit = project.config.context.hits_max
+        query = SearchQuery(job.request.prompt if limit else "", limit, definitions=True)
+        call = ProjectCall(project, policy, job.fresh, deadline)
+        return await self._answers.elsewhere(others, call, query, late)
+
     async def _read_metadata(self, project: Project) -> ProjectMetadata:
         tree = project.tree
         key = await self._work.in_builder(partial(metadata_key, tree, self._system))
@@ -167,6 +214,27 @@ class ContextSources:
             return visible, None
         denied = frozenset(items.by_key.keys() - visible.by_key.keys())
         return visible, visible_session(caller.policy, caller.session, denied)
+
+
+def leads_out(scope: Scope, prefix: str = "..") -> bool:
+    """Whether anything in the focus of a scope lies in a linked project, or in the one with a prefix."""
+    return any(path.startswith(f"{prefix}/") for path in (*scope.focus_paths, *scope.expanded))
+
+
+def _together(own: SearchResult, asked: Sequence[Asked]) -> SearchResult:
+    """Return what was found in a project and in linked ones, without files of rules there; of the
+    probabilities that the prompt needs code the highest counts."""
+    hits = list[Hit]()
+    by_own, *by_others = shifts([own, *(each.result for each in asked)])
+    for each, by in zip(asked, by_others, strict=True):
+        snapshot = each.call.snapshot
+        rules = rule_files(snapshot.tree.root, snapshot.rules.sources, ())
+        shown = [hit for hit in lowered(each.result, by).hits if hit.path not in rules]
+        if each.linked is not None:
+            hits += (placed_hit(each.linked, hit) for hit in shown)
+    needs = [each for each in (own.need, *(other.result.need for other in asked)) if each is not None]
+    need = max(needs, key=lambda each: each.probability, default=None)
+    return replace(own, hits=(*lowered(own, by_own).hits, *hits), need=need)
 
 
 class CompressionService:

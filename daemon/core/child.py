@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Generic, TypeVar, cast
 
 from .errors import ChildDied, FovealError
-from .pipe import LENGTH, Envelope, Heartbeat, Reply, Stop, encode
+from .pipe import DEBUG, LENGTH, Envelope, Heartbeat, Reply, Stop, encode
 from .system import is_runnable, process_state
 
 log = logging.getLogger(__name__)
@@ -250,7 +250,7 @@ class ChildProcess(Generic[E]):
                 self._ready.set()
 
     async def _watch(self, process: asyncio.subprocess.Process, writer: asyncio.StreamWriter) -> None:
-        """Send heartbeats to the process, and kill it if it stops answering."""
+        """Send heartbeats to the process, and kill it if it stops answering, unless somebody debugs it."""
         loop = asyncio.get_running_loop()
         unanswered, idle, used = 0, 0, None
         while True:
@@ -269,7 +269,7 @@ class ChildProcess(Generic[E]):
                 is_idle = state is not None and used == state.ticks and not is_runnable(process.pid)
                 idle = idle + 1 if is_idle else 0
             used = None if state is None else state.ticks
-            if idle >= SILENT_BEATS or unanswered >= HUNG_BEATS:
+            if (idle >= SILENT_BEATS or unanswered >= HUNG_BEATS) and not os.environ.get(DEBUG):
                 stopped = state is not None and state.stopped
                 self._killed = f"was {'stopped' if stopped else 'silent'} for {unanswered * BEAT_S:.0f} s"
                 _kill(process)  # also after a request to end, which a silent process doesn't read

@@ -20,6 +20,10 @@ from msgspec import Struct
 
 log = logging.getLogger(__name__)
 
+DEBUG = "FOVEAL_DEBUG"
+"""The variable that, if it isn't empty, keeps child processes alive that don't answer, such as one in which a
+debugger waits at a breakpoint."""
+
 LENGTH = struct.Struct("<Q")
 """Each message on the pipe is its length in bytes, then its pickle."""
 

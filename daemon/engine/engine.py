@@ -80,7 +80,7 @@ class Engine:
         self.sessions = Sessions(
             environment, self.projects.open_root, self.items, self._work, self.events, system
         )
-        self.permissions = Permissions(self.projects, self.sessions.find, config, self._work, system)
+        self.permissions = Permissions(self.projects, self.sessions.find, config, self._work)
         days = config.history.days
         limits = DeliveryLimits(days, max(days, RECORD_DAYS), max_bytes=config.history.max_mb << 20)
         self.deliveries = Deliveries(environment.state_dir, self.projects.root_of, self._work, system, limits)
@@ -104,7 +104,14 @@ class Engine:
         )
         meaning = ExperienceMeaning(self.semantics, self._work)
         sources = ContextSources(
-            self._searching, self.item_search, meaning, self.permissions, self._work, system
+            self._searching,
+            self.answers,
+            self.item_search,
+            meaning,
+            self.permissions,
+            self.commit_marks,
+            self._work,
+            system,
         )
         self.contexts = Contexts(
             self.scopes,
@@ -139,9 +146,11 @@ class Engine:
             tasks.create_task(self.indexing.link.run(), name="indexer")
             tasks.create_task(self.semantics.run(), name="embedder")
             history = tasks.create_task(self.history.run(), name="metric history")
+            trees = tasks.create_task(self.forgetting.run(), name="removed work trees")
             started.set()
             await self._stopped.wait()
             history.cancel()
+            trees.cancel()
 
     async def close(self, deadline_s: float) -> None:
         """Finish what is being written, end the indexer, close every file."""

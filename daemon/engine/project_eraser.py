@@ -7,9 +7,10 @@ embeddings of contents that are gone from the project or that others have too. S
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import partial
 
@@ -23,24 +24,35 @@ from ..core.storage import DatabaseError
 from ..core.system import System
 from ..core.work import Work
 from ..embedding.service import EmbedderClient
+from ..index.records import FILE_NAME
+from ..memory.records import POOL_FILE
 from ..memory.service import Pool
 from ..project.records import RECORD
+from ..project.service import removed_work_trees
 from ..rules.service import Items, ItemStore
 from ..sessions.service import Deliveries, Sessions, Timeline
 from ..workspace.service import OpenProjects
 
-POOL_FILE = "experiences.jsonl"
+log = logging.getLogger(__name__)
+
+POOL_PREFIX = POOL_FILE.partition(".")[0]
+"""What the names of all files of a pool begin with."""
+
+REMOVED_TREES_S = 600.0
+"""Seconds between two looks for work trees that git has removed, which read a small file for each project."""
 
 
 class ForgottenProject(Struct, frozen=True):
     """A forgotten project, and what was removed of it, by name: numbers of things, and bytes of its index.
 
-    `problem` says what could not be removed, or is empty.
+    `problem` says what could not be removed, `kept` what other work trees of the repository have too, or they
+    are empty.
     """
 
     root: str
     removed: Mapping[str, int]
     problem: str = ""
+    kept: str = ""
 
 
 class ProjectEraser:
@@ -81,14 +93,16 @@ class ProjectEraser:
         `problem`, and the rest is removed. Raises `NotFound` if nothing is known of it.
         """
         problems: list[str] = []
-        if dry_run:
-            counts = await self._counts(root, problems)
-            _refuse_unknown(root, counts)
-            return ForgottenProject(root, counts, "; ".join(problems))
         folder = self._projects.folder_of(root)
+        home, others = await self._projects.family_of(root)
+        kept = await self._work.in_writer(partial(_kept, home, others, self._system))
+        if dry_run:
+            counts = await self._counts(root, home, kept, problems)
+            _refuse_unknown(root, counts)
+            return ForgottenProject(root, counts, "; ".join(problems), kept)
         # First, since the graft that runs may be waiting for the project.
         async with self.pause(partial(self._projects.is_in, root)), self._projects.closed_meanwhile(root):
-            counts = await self._counts(root, problems)
+            counts = await self._counts(root, home, kept, problems)
             counts["embeddings"] = await self._forget_embeddings(root, folder, problems)
             for what, removal in (
                 ("scopes", partial(self._scoping.forget_project, root)),
@@ -96,7 +110,10 @@ class ProjectEraser:
                 ("contexts, requests and timelines", partial(self._timeline.forget_project, root)),
                 ("trusted files", partial(self._projects.forget_trust, root)),
                 ("approved tool servers", partial(self._items.forget_project, root)),
-                ("index, items and decisions", partial(self._work.in_writer, partial(_remove, folder))),
+                (
+                    "index, items and decisions",
+                    partial(self._work.in_writer, partial(_remove, folder, home, kept)),
+                ),
             ):
                 try:
                     await removal()
@@ -111,9 +128,31 @@ class ProjectEraser:
             problems.append(
                 f"what was set aside earlier may tell of it and stays: {aside}; see: foveal doctor --deep"
             )
-        return ForgottenProject(root, counts, "; ".join(problems))
+        return ForgottenProject(root, counts, "; ".join(problems), kept)
 
-    async def _counts(self, root: str, problems: list[str]) -> dict[str, int]:
+    async def run(self) -> None:
+        """Forget the work trees that git has removed, now and then."""
+        while True:
+            await self.forget_removed_trees()
+            await asyncio.sleep(REMOVED_TREES_S)
+
+    async def forget_removed_trees(self) -> None:
+        """Remove the scopes and the indexes of work trees that git has removed; decisions and items stay, and
+        what was sent, which ages as usual. What can't be removed now is removed the next time."""
+        find = partial(removed_work_trees, self._state_dir, self._system)
+        for root in await self._work.in_builder(find):
+            async with self._projects.closed_meanwhile(root):
+                remove = partial(_remove_derived, root, self._projects.folder_of(root))
+                try:
+                    if self._scopes.of_project(root):
+                        await self._scoping.forget_project(root)
+                    if (left := await self._work.in_writer(remove)) is not None:
+                        kept = f"; kept: {', '.join(left)}" if left else ""
+                        log.info("git has removed the work tree %s: its index is removed%s", root, kept)
+                except (FovealError, DatabaseError, OSError) as error:
+                    log.warning("the index of %s, which git has removed, stays for now: %s", root, error)
+
+    async def _counts(self, root: str, home: str, kept: str, problems: list[str]) -> dict[str, int]:
         """Count what is kept of a project; add to the problems what can't be counted."""
         folder = self._projects.folder_of(root)
         requests = contexts = events = trusted = 0
@@ -126,7 +165,7 @@ class ProjectEraser:
         except StateError as error:
             problems.append(f"its trusted files can't be counted ({error})")
         return {
-            **await self._work.in_writer(partial(_in_folder, folder, self._system)),
+            **await self._work.in_writer(partial(_in_folders, folder, home, kept, self._system)),
             "contexts": contexts,
             "requests": requests,
             "sessions": len((await self._sessions.list(root)).sessions),
@@ -168,11 +207,25 @@ def _aside_in(state: str) -> str:
     return ", ".join(names[:ASIDE_NAMED]) + more
 
 
-def _in_folder(folder: str, system: System) -> dict[str, int]:
-    """Count what lies in a project's folder."""
+def _kept(home: str, others: Sequence[str], system: System) -> str:
+    """Return in words which decisions stay, since other projects have them too; "" for none."""
+    decisions = 0
+    with suppress(FovealError):
+        decisions = Pool(os.path.join(home, POOL_FILE), system).statistics().experiences if others else 0
+    more = f" and {len(others) - ASIDE_NAMED} more" if len(others) > ASIDE_NAMED else ""
+    named = ", ".join(sorted(others)[:ASIDE_NAMED]) + more
+    return f"{decisions} of the repository's decisions stay, for its other work trees: {named}" * bool(
+        decisions
+    )
+
+
+def _in_folders(folder: str, home: str, kept: str, system: System) -> dict[str, int]:
+    """Count what lies in a project's folder, and the decisions in that of its family if they aren't kept."""
     index_bytes = 0
     for above, _, names in os.walk(folder):
         for name in names:
+            if kept and above == home and name.startswith(POOL_PREFIX):
+                continue
             with suppress(OSError):  # the indexer removes files of its own
                 index_bytes += os.path.getsize(os.path.join(above, name))
     items = decisions = 0
@@ -181,18 +234,54 @@ def _in_folder(folder: str, system: System) -> dict[str, int]:
             stored = ItemStore(os.path.join(folder, "items.json"), system).load()
             items = len(stored.drafts)
         with suppress(FovealError):
-            decisions = Pool(os.path.join(folder, POOL_FILE), system).statistics().experiences
+            pool = Pool(os.path.join(home, POOL_FILE), system)
+            decisions = 0 if kept else pool.statistics().experiences
     return {"index_bytes": index_bytes, "items": items, "decisions": decisions, "feedback": 0}
 
 
-def _remove(folder: str) -> None:
-    """Remove a project's folder, its record last: after a crash the project is still known."""
+_DERIVED = (FILE_NAME, "lexical", "vectors", "cookies", "at_work")
+"""Beginnings of the names of what can be made again in a project's folder."""
+
+_LEFT = (RECORD, "foveal.last.toml", "transcripts.db")
+"""Beginnings of names that say nothing without the rest of a project's folder."""
+
+
+def _remove_derived(root: str, folder: str) -> list[str] | None:
+    """Remove an index with what belongs to it from a project's folder, and the folder if it then holds
+    nothing of worth; return the names of what stays, None if nothing was to remove or the root is back."""
+    names = sorted(os.listdir(folder))
+    derived = [name for name in names if name.startswith(_DERIVED)]
+    left = [name for name in names if not name.startswith((*_DERIVED, *_LEFT))]
+    if os.path.lexists(root) or (left and not derived):
+        return None
+    for path in (os.path.join(folder, name) for name in derived):
+        if os.path.isdir(path) and not os.path.islink(path):
+            shutil.rmtree(path)
+        else:
+            os.unlink(path)
+    if not left:
+        _remove(folder, folder, "")
+    return left
+
+
+def _remove(folder: str, home: str, kept: str) -> None:
+    """Remove a project's folder, its record last: after a crash the project is still known. The pool of its
+    family goes too if it isn't kept."""
+    if home != folder and not kept:
+        _remove(home, home, "")
+    stays = {RECORD}
     with suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
-            if entry.name == RECORD:
+            if kept and folder == home and entry.name.startswith(POOL_PREFIX):
+                stays.add(entry.name)
+            elif entry.name == RECORD:
                 continue
-            if entry.is_dir(follow_symlinks=False):
+            elif entry.is_dir(follow_symlinks=False):
                 shutil.rmtree(entry.path)
             else:
                 os.unlink(entry.path)
-    shutil.rmtree(folder, ignore_errors=True)
+    if len(stays) > 1:
+        with suppress(FileNotFoundError):
+            os.unlink(os.path.join(folder, RECORD))
+    else:
+        shutil.rmtree(folder, ignore_errors=True)

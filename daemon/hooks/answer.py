@@ -25,7 +25,7 @@ Sets = Mapping[str, tuple[str, ...]]
 
 def text_limit(limit: OutputLimit) -> int:
     """Return the number of characters left for the text between the tags."""
-    return max(0, limit.characters - len(_OPENING) - len(_CLOSING) - len(_CUT))
+    return max(0, limit.characters - len(_opening(limit)) - len(_CLOSING) - len(_CUT))
 
 
 def wrapped(text: str, limit: OutputLimit) -> str:
@@ -40,7 +40,11 @@ def wrapped(text: str, limit: OutputLimit) -> str:
     if len(text) > most:
         head = text[:most]
         text = (head.rpartition("\n")[0] or head) + _CUT
-    return f"{_OPENING}{text}{_CLOSING}"
+    return f"{_opening(limit)}{text}{_CLOSING}"
+
+
+def _opening(limit: OutputLimit) -> str:
+    return f"{_OPENING}{limit.lead}\n\n" if limit.lead else _OPENING
 
 
 def session_section(session_id: str) -> str:
@@ -50,7 +54,7 @@ def session_section(session_id: str) -> str:
         "foveal keeps small named sets for this session (files, endpoints, ports, or any other name) and"
         " gives them back when the session is resumed or its window was compacted.\n"
         "- Set: the MCP tool `set_relevant_context` (set_name, items, mode replace or merge)."
-        " Read: `get_relevant_context` (set_name, or none for all).\n"
+        " Read: `recall` (about session).\n"
         "- When: work starts from a specification or notes file; the user asks to remember a file;"
         " endpoints or ports are in use that later turns need.\n"
         f"- This session's id there: `{session_id}`."

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable
 
+from ...hooks.hosts.hook_format import parts_of
 from ...hooks.hosts.host import NativeRules
 from ...hooks.hosts.registry import host_named
 from ..rules.records import Item
@@ -27,7 +28,7 @@ def native_rules(
     rules = [item for item in items if item.type == "rule"]
     texts = {_plain(text) for name in native.roots if (text := read(name)) is not None}
     own = [rule for rule in rules if _is_native(native, rule.name, folder)]
-    reads_otherwise = native.otherwise and _numbers(version) >= native.otherwise_since
+    reads_otherwise = native.otherwise and parts_of(version) >= native.otherwise_since
     if reads_otherwise and not texts and not any(rule.name in native.roots for rule in rules):
         own += [rule for rule in rules if native.otherwise and native.otherwise.search(rule.name)]
     parts = {part for rule in own for part in rule.parts}
@@ -42,11 +43,6 @@ def native_rules(
 def _is_native(native: NativeRules, name: str, folder: str) -> bool:
     above, _, base = name.rpartition("/")
     return bool(native.names.search(name)) or (base in native.above and f"{folder}/".startswith(f"{above}/"))
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    """Return the numbers of a version, none for an unknown one, which is then older than any."""
-    return tuple(int(part) for part in version.split(".") if part.isdigit())
 
 
 def _plain(text: str) -> str:

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ...hooks.hosts.events import Event, Origin
-from ...hooks.hosts.hook_answer import NOTHING, HookAnswer, OutputLimit
+from ...hooks.hosts.hook_answer import NO_OUTPUT, NOTHING, HookAnswer, OutputLimit
 from ...hooks.hosts.tool_uses import ToolUse
 from ..context.records import NO_HELP, ToolHelp
 from ..core.errors import FovealError
@@ -75,7 +75,8 @@ class HookBackend(Protocol):
         """Resume a session whose window still holds its texts, None if there is no session."""
 
     async def task_in(self, origin: Origin, transcript_path: str) -> str:
-        """Return the task of a subagent that begins, as its parent's transcript has it, or ""."""
+        """Return the task of a subagent that begins, as its parent's transcript has it, or ""; for the main
+        agent the prompt that it answers."""
 
     async def knows_session(self, origin: Origin) -> bool:
         """Whether a session exists under the host's id."""
@@ -157,7 +158,10 @@ class Responder:
             case "turn_end":
                 await self._part(self._backend.idle(event.origin), clock)
             case "compacting":
+                window = self._window(event.origin)
+                keeps_start = window.started and event.keeps_start
                 self._clear(event.origin)
+                window.started = window.started or keeps_start
             case "end":
                 self._windows.drop(_key(event.origin))
                 await self._part(self._backend.end(event.origin), clock)
@@ -188,7 +192,7 @@ class Responder:
 
     async def _resume(self, event: Event, limit: OutputLimit, clock: Clock) -> HookAnswer:
         """Resume a session whose window still holds the sent texts; send its sets, and to a fork its id."""
-        origin = event.origin
+        origin, known = event.origin, self._windows.get(_key(event.origin))
         window = self._window(origin)
         if event.is_fork:
             await self._open(origin, window, clock)
@@ -198,7 +202,7 @@ class Responder:
         if opened is None:
             return await self._start(origin, "", limit, clock)
         window.sets = opened.sets
-        window.started = True
+        window.started = window.started or known is None
         text = wrapped(opened.text, limit)  # the sets may have changed since the window got them
         return HookAnswer(text, resumed_line(opened.sets) if opened.text else "")
 
@@ -206,6 +210,7 @@ class Responder:
         if not event.by_person or not event.prompt.strip():
             return NOTHING
         origin, window = event.origin, await self._known_window(event.origin, clock)
+        window.prompts_come = window.prompts_come or event.kind == "prompt"
         message = "" if origin.agent_id else await self._change(origin, window, clock)
         if window.is_answered(event.prompt, origin.agent_id):
             return HookAnswer(message=message)
@@ -246,27 +251,54 @@ class Responder:
         # Also built in the background, so that it continues if this answer runs out of time.
         await self._part(self._backend.prepare(_request(origin, task, limit, clock, news=bool(task))), clock)
         if not limit.characters:
+            if task and origin.agent_id:
+                window.pending_tasks.append((origin.agent_id, task))
             return NOTHING
         text = (await self._filled(origin, task, [], limit, clock)).text
         return HookAnswer(text) if text and window.is_new(text, origin.agent_id or task) else NOTHING
 
     async def _edited(self, event: Event, limit: OutputLimit, clock: Clock) -> HookAnswer:
-        """Record the files, and send the context of a pending prompt if the host takes text after tools."""
+        """Record the files, and send what is pending if the host takes text after tools."""
+        origin = event.origin
         if event.paths:
-            await self._part(self._backend.note_edits(event.origin, event.paths), clock)
-        window = self._windows.get(_key(event.origin))
+            await self._part(self._backend.note_edits(origin, event.paths), clock)
         if not limit.characters:
             return NOTHING
-        if window is None or not window.pending_prompt or event.origin.agent_id:
+        if event.transcript_path:
+            await self._note_prompt(event, clock)
+        window = self._windows.get(_key(origin))
+        if window is not None and origin.agent_id and (task := window.take_pending_task(origin.agent_id)):
+            text = (await self._filled(origin, task, [], limit, clock)).text
+            return HookAnswer(text) if text and window.is_new(text, origin.agent_id) else NOTHING
+        is_late = window is not None and not window.started and bool(event.transcript_path)
+        if window is None or origin.agent_id or not (window.pending_prompt or is_late):
             return await self._helped(event, limit, clock) if event.use is not None else NOTHING
         prompt, window.pending_prompt = window.pending_prompt, ""  # at once: tools run in parallel
+        begins, window.started = not window.started, True
         try:
-            text = (await self._news(event.origin, prompt, limit, clock)).text
+            if begins:  # the host takes no text at the start, or that event was lost
+                sections, _ = await self._open(origin, window, clock)
+                found = await self._filled(origin, prompt, sections, limit, clock)
+            else:
+                found = await self._news(origin, prompt, limit, clock)
         except asyncio.CancelledError:
+            window.started = not begins
             # The host stopped waiting. It is still pending, but not for ever: each try delays a tool.
             window.pending_prompt, window.given_up = ("" if window.given_up == prompt else prompt), prompt
             raise
-        return HookAnswer(text) if text and window.is_new(text) else NOTHING
+        if found.late and (begins or event.transcript_path) and window.given_up != prompt:
+            window.pending_prompt = window.given_up = prompt
+        return HookAnswer(found.text) if found.text and window.is_new(found.text) else NOTHING
+
+    async def _note_prompt(self, event: Event, clock: Clock) -> None:
+        """Note the prompt that is answered, unless events bring the prompts of this conversation."""
+        window = await self._known_window(event.origin, clock)
+        if window.prompts_come:
+            return
+        prompt = await self._part(self._backend.task_in(event.origin, event.transcript_path), clock) or ""
+        if prompt.strip() and prompt != window.found_prompt:
+            window.found_prompt = prompt
+            await self._prompt(replace(event, prompt=prompt), NO_OUTPUT, clock)
 
     async def _helped(self, event: Event, limit: OutputLimit, clock: Clock) -> HookAnswer:
         """Return help beside a search of the agent's own, one at a time, since tools run in parallel."""
@@ -287,7 +319,8 @@ class Responder:
 
     async def _news(self, origin: Origin, prompt: str, limit: OutputLimit, clock: Clock) -> HookContext:
         """Return a prompt's additions to its window, if there are any."""
-        request = _request(origin, prompt, OutputLimit(text_limit(limit), limit.tokens), clock, news=True)
+        tokens = None if limit.tokens is None else max(1, limit.tokens - len(limit.lead) // 3)
+        request = _request(origin, prompt, OutputLimit(text_limit(limit), tokens), clock, news=True)
         found = await self._context(request, clock)
         return replace(found, text=wrapped(found.text, limit))
 
@@ -321,7 +354,7 @@ class Responder:
         """
         head = "\n\n".join(sections)
         left = text_limit(limit) - len(head) - 2
-        tokens = None if limit.tokens is None else max(1, limit.tokens - len(head) // 3)
+        tokens = None if limit.tokens is None else max(1, limit.tokens - len(head + limit.lead) // 3)
         news, found = HookContext(), HookContext()
         if prompt and origin.session_id and left >= LEAST_CHARACTERS:
             request = _request(origin, prompt, OutputLimit(left, tokens), clock, news=True)
@@ -394,6 +427,12 @@ class Window(Struct):
     pending_prompt: str = ""
     """A prompt whose context the host couldn't take or that was late; the next event that takes text brings
     it."""
+    pending_tasks: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=TASKS_MAX))
+    """Subagents whose start took no text, and their tasks; their first tool brings the context."""
+    prompts_come: bool = False
+    """Whether an event brought a prompt."""
+    found_prompt: str = ""
+    """The last prompt that was found in the transcript."""
     given_up: str = ""
     """The last prompt for whose context the host stopped waiting at a tool."""
     sets: Mapping[str, tuple[str, ...]] | None = None
@@ -454,6 +493,13 @@ class Window(Struct):
                 del self._tasks[number]
                 return task
         return ""
+
+    def take_pending_task(self, agent_id: str) -> str:
+        """Return the task of a subagent whose start took no text, once."""
+        found = next((pair for pair in self.pending_tasks if pair[0] == agent_id), None)
+        if found is not None:
+            self.pending_tasks.remove(found)
+        return found[1] if found else ""
 
     def clear(self, agent_id: str = "") -> None:
         """Drop the record of texts sent to the window: the host removed them.

@@ -18,6 +18,7 @@ from typing import Final
 
 import msgspec
 
+from ..core.pipe import DEBUG
 from ..core.quarantine import clear_own_file
 from ..core.storage import DatabaseError
 from ..core.system import Stamp, System
@@ -199,11 +200,11 @@ class CrashGuard:
 
 
 def set_alarm(seconds: float) -> None:
-    """Make the kernel end this process after `seconds`; 0 cancels that.
+    """Make the kernel end this process after `seconds`, unless somebody debugs it; 0 cancels that.
 
     A thread can't do this: a native library that never returns may hold the interpreter lock.
     """
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, 0 if os.environ.get(DEBUG) else seconds)
 
 
 def _noted_in(data: bytes) -> tuple[str, Stamp] | None:

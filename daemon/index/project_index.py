@@ -12,6 +12,7 @@ from functools import partial
 
 from ..core.system import System
 from ..languages.shared.parse import PARSER_VERSION
+from ..linking.records import LINKER_VERSION
 from ..project.records import ALWAYS_SKIPPED_FOLDERS, FileRecord, RootGone, ScanSettings
 from ..project.service import Scanner, Watcher, git
 from .chunks import CHUNKER_VERSION
@@ -19,14 +20,16 @@ from .crash_guard import Alarm, CrashGuard
 from .indexed_files import ImportTargets, IndexedFiles, Progress
 from .lexical_indexer import LexicalIndexer
 from .link_ahead import LinkAhead, LinkOpening
+from .linking import VERSION_KEY as LINKS_KEY
 from .linking import Linking, LinkNeeds
 from .message_table import Messages
 from .messages import ActivityTaken, Event, OpenProject
 from .raw_search import RawSearch
 from .reading import FileReader
 from .reading_queue import Readers, ReadingQueue, ReadResults, count_for
+from .seed import seed_index
 from .side_process import StartSideProcess
-from .store import Store
+from .store import FILE_NAME, Store
 from .tree_changes import ProjectWatch, TreeChanges
 
 log = logging.getLogger(__name__)
@@ -48,7 +51,7 @@ HISTORY_KEY = "history"
 COUNTED_COMMITS = 500
 """Number of the latest commits whose changes count as work on a file."""
 
-CONTENT_VERSION = f"{PARSER_VERSION}.{CHUNKER_VERSION}.1"
+CONTENT_VERSION = f"{PARSER_VERSION}.{CHUNKER_VERSION}.2"
 """The version of the way in which contents are read; an index with another version is read again. linking.py
 stores the linker's version, because links can be made again without reading."""
 
@@ -185,7 +188,7 @@ class BulkWork:
     def _open(self) -> Iterator[None]:
         """Bring the index up to date with the disk, begin to watch, and read new contents."""
         self._progress.become("scanning")
-        version = self._version()
+        version = content_version(self._index.command)
         store = self._index.store
         if not self._files.known:
             store.set_meta(VERSION_KEY, version)
@@ -204,10 +207,12 @@ class BulkWork:
         # This finds changes made between the listing of a folder and the start of its watch.
         yield from self._changes.sweep_in_steps()
         self._progress.become("indexing")
+        yield from self._index.reading.confirm()
         yield from self._read()
         # Stored only now, so that after a killed process the next one reads the rest.
         store.set_meta(VERSION_KEY, version)
         yield from self._take_history()
+        store.relax()
         self._index.announce(ActivityTaken(self._index.command.root))
         self._schedule_sweep()
 
@@ -283,10 +288,11 @@ class BulkWork:
         if head is not None:
             store.set_meta(HISTORY_KEY, head.commit)
 
-    def _version(self) -> str:
-        """Return `CONTENT_VERSION` with the patterns of secret files to index; after a change of either, all
-        contents are read again."""
-        return " ".join((CONTENT_VERSION, *self._index.command.show_files))
+
+def content_version(command: OpenProject) -> str:
+    """Return `CONTENT_VERSION` with the patterns of secret files to index; after a change of either, all
+    contents are read again."""
+    return " ".join((CONTENT_VERSION, *command.show_files))
 
 
 class ProjectIndex:
@@ -310,6 +316,9 @@ class ProjectIndex:
         self.command = command
         self.system = system
         self.announce = announce
+        if not os.path.lexists(os.path.join(folder, FILE_NAME)):
+            versions = {VERSION_KEY: content_version(command), LINKS_KEY: str(LINKER_VERSION)}
+            seed_index(root, folder, versions, system)
         self.store = Store(folder, system, command.distrusted)
         known = self.store.take_files()
         unread: dict[str, FileRecord | None] = {}

@@ -14,6 +14,7 @@ from typing import Final, cast
 from msgspec.structs import replace
 
 from ..core.globs import compile_glob
+from ..core.storage import in_batches
 from ..core.system import Stamp, System
 from ..languages.shared.records import Import, Symbol
 from ..privacy.secret_files import is_secret_file
@@ -91,6 +92,23 @@ class ReadingQueue:
             self.read(batch, seconds)
         else:
             self._take_ahead(seconds)
+
+    def confirm(self) -> Iterator[None]:
+        """If many files wait, take those for read whose content is the known one, in steps: in a copied index
+        these are most, and side processes would be started for them."""
+        waiting = [path for path, former in self._files.unread.items() if former] if self.is_long else ()
+        for paths in in_batches(waiting, STEP_FILES):
+            outcomes: list[FileContent | FileRecord] = []
+            for path in paths:
+                former, record = self._files.unread.get(path), self._files.known.get(path)
+                if former is None or record is None or self._results.left_alone(record) is not None:
+                    continue
+                read = self._reader.confirm(asked_of(record, former))
+                if read is not None:
+                    del self._files.unread[path]
+                    outcomes.append(self._results.read(record, former, read))
+            self._files.put_read(outcomes)
+            yield
 
     def rest(self) -> None:
         """End the side processes. They are started again when there is much to do."""

@@ -361,7 +361,7 @@ class Worker:
 
 
 def _symbols_of(path: str, data: bytes) -> tuple[Symbol, ...]:
-    return parse_source(data, language_of(path, data[:256])).symbols
+    return parse_source(data, language_of(path, data[:256]), path).symbols
 
 
 def main(system: System | None = None, alarm: Alarm = set_alarm) -> None:

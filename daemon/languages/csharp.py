@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ..core.relative_paths import within
+from ..core.relative_paths import ancestors, within
 from .shared.clauses import NAME, PATH, plain_path, read_clause, split_use
 from .shared.import_folders import MAX_PACKAGES, folders_by_name, is_test, nearest_first
 from .shared.language import ImportLookup, Language, UseItem, key_of
@@ -97,6 +97,11 @@ def _uses(text: str) -> Iterator[UseItem]:
         yield UseItem(plain_path(match[3]), "*", "*")
 
 
+GLOBAL_USINGS = "global::"
+"""The module of the file whose `global using` directives count in all files of its project."""
+
+_GLOBAL_FILES = ("GlobalUsings.cs", "Usings.cs")
+
 FILES_MAX = 2_000
 """Maximum number of files of a namespace."""
 
@@ -128,6 +133,10 @@ class CsharpImports(ImportLookup):
 
     def resolve_all(self, importer: str, imported: Import) -> tuple[str, ...]:
         """Return the file of a class, else all files of the namespace, sorted."""
+        if imported.module == GLOBAL_USINGS:
+            around = ancestors(importer.rpartition("/")[0])
+            places = (within(folder, name) for folder in around for name in _GLOBAL_FILES)
+            return tuple(path for path in places if path in self._names)[:1]
         outer, _, last = imported.module.rpartition(".")
         for namespace, name in ((imported.module, imported.name), (outer, last)):
             folders = self._ordered(importer, namespace)
@@ -142,8 +151,16 @@ class CsharpImports(ImportLookup):
         ]
         return tuple(sorted(found[:FILES_MAX]))
 
+    def published(self, imported: Import) -> tuple[str, ...]:
+        """Return the files of a namespace that begins with a root namespace of this project."""
+        parts = imported.module.split(".")
+        roots = (".".join(parts[:count]) for count in range(1, len(parts) + 1))
+        return self.resolve_all("", imported) if not self._roots.keys().isdisjoint(roots) else ()
+
     def keys(self, importer: str, imported: Import) -> list[str]:
         """Return the keys under which an import waits."""
+        if imported.module == GLOBAL_USINGS:
+            return [key_of(name) for name in _GLOBAL_FILES]
         parts = imported.module.split(".")
         dotted = key_of(imported.module)  # the key of a folder `Shop.Web` is the part before the first dot
         return [key for key in (imported.name, parts[-1], dotted, *parts[-2:-1]) if key]
@@ -172,6 +189,18 @@ class CsharpImports(ImportLookup):
             if found:
                 yield from found
                 return
+        if parts[0] in self._owners:
+            for count in range(len(parts), 1, -1):
+                for root in self._roots.get(".".join(parts[1:count]), ()):
+                    folder = within(root, "/".join(parts[count:])).rstrip("/")
+                    if self._folders.sources.files(folder, SOURCES):
+                        yield folder
+
+    @cached_property
+    def _owners(self) -> frozenset[str]:
+        """The first names of root namespaces: beside a project of the namespace `Shop.Web` there may be one
+        called `Orders`, whose namespaces begin with `Shop.Orders`."""
+        return frozenset(name.partition(".")[0] for name in self._roots if "." in name)
 
     @cached_property
     def _roots(self) -> dict[str, list[str]]:
@@ -194,7 +223,8 @@ class CsharpRules(LinkRules):
     parts_max = 400
 
     def wildcard_files(self, evaluator: NameLookup, path: str, interface: FileInterface) -> Iterator[str]:
-        """Yield the files of the namespace and of its outer namespaces, then those of `using` directives."""
+        """Yield the files of the namespace and of its outer namespaces, then those of `using` directives, the
+        project's global ones last."""
         namespace = interface.package
         while namespace:
             for each in evaluator.module(path, interface.language, namespace).paths:
@@ -203,6 +233,10 @@ class CsharpRules(LinkRules):
                     yield each
             namespace = namespace.rpartition(".")[0]
         yield from super().wildcard_files(evaluator, path, interface)
+        for each in evaluator.module(path, interface.language, GLOBAL_USINGS).paths:
+            shared = evaluator.interface(each)
+            if shared is not None and each != path:
+                yield from super().wildcard_files(evaluator, each, shared)
 
     def adds_to(self, evaluator: NameLookup, path: str, name: str) -> bool:
         """Return whether a file defines a class of this name, as a part of a partial class."""

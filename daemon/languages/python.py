@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..core.relative_paths import ancestors, nearness, within
 from ..core.vocabulary import words
+from .shared.import_folders import MAX_NAMESAKES, MAX_PACKAGES
 from .shared.language import BoundName, DefinitionRules, ImportLookup, Language, key_of
 from .shared.link_rules import UNKNOWN_VALUE, LinkRules, NameLookup, Value, Values, What, external
 from .shared.records import LITERALS, Import
@@ -126,6 +128,9 @@ _TAIL = lazy_pattern(rb":(\s*(?:#[^\n]*\n\s*)+)\Z")
 MAX_ROOTS = 32
 """Maximum number of folders of a name; a more common name identifies none of them."""
 
+NAMESPACE_DEPTH = 3
+"""Maximum parts of a package found by its whole name; `google.cloud.storage` has three."""
+
 
 class PythonImports(ImportLookup):
     """Python: packages, modules and stubs below the folders from which absolute imports can start."""
@@ -158,6 +163,26 @@ class PythonImports(ImportLookup):
             internal = internal or not first or self._is_package(f"{root}{first}")
         return internal
 
+    def published(self, imported: Import) -> tuple[str, ...]:
+        """Return the file of a package that a distribution of this project holds; a module beside its
+        manifest, such as `conftest`, is none."""
+        first = imported.module.partition(".")[0]
+        for root in self._roots if first and first not in _ASIDE else ():
+            package = within(root, first)
+            if self._folders.exists(package):
+                found = self.resolve(within(root, "_.py"), imported)
+                if found is not None and found.startswith(f"{package}/"):
+                    return (found,)
+        return ()
+
+    @cached_property
+    def _roots(self) -> tuple[str, ...]:
+        """The folders in which distributions have their packages, those of `src` layouts included."""
+        manifests = (path.rpartition("/") for path in self._names if path.endswith(_MANIFESTS))
+        folders = sorted({folder for folder, _, name in manifests if name in _MANIFESTS})[:MAX_PACKAGES]
+        own = (folder for folder in folders if _ASIDE.isdisjoint(folder.split("/")))
+        return tuple(within(folder, base) if base else folder for folder in own for base in _PACKAGE_BASES)
+
     def keys(self, importer: str, imported: Import) -> list[str]:
         """Return the keys under which an import waits, which may repeat."""
         parts = [part for part in imported.module.split(".") if part]
@@ -171,6 +196,8 @@ class PythonImports(ImportLookup):
         found = self._module(importer, imported.module)
         if found is not None and found[0]:
             keys.append(found[0])
+        if found is None or not importer.startswith(found[0].removesuffix("src/").removesuffix("lib/")):
+            keys += parts[1:NAMESPACE_DEPTH]
         return keys
 
     def _module(self, importer: str, module: str) -> tuple[str, str] | None:
@@ -219,20 +246,29 @@ class PythonImports(ImportLookup):
             yield root, root + tail
             yield f"{root}src/", f"{root}src/{tail}"
             yield f"{root}lib/", f"{root}lib/{tail}"
-        for root in self._far_roots(importer, tail.partition("/")[0]):
-            yield root, root + tail
+        parts = tail.split("/")
+        for depth in range(1, min(len(parts), NAMESPACE_DEPTH) + 1):
+            for root in self._far_roots(importer, parts[:depth]):
+                yield root, root + tail
 
-    def _far_roots(self, importer: str, first: str) -> list[str]:
-        """Return the roots elsewhere in the project that hold a top-level package of a name, nearest first.
+    def _far_roots(self, importer: str, package: list[str]) -> list[str]:
+        """Return the roots elsewhere in the project that hold a package, nearest first.
 
+        A package of several parts (`google.cloud.storage`) may lie in namespace packages, whose folders have
+        no `__init__.py` and are spread over the distributions of a workspace.
         Empty for a name of many folders (`tests`, `migrations`), where any choice is a guess. Tests, examples
         and vendored code are skipped, because only files inside of them import them, and these find them in
         their own parent folders.
         """
-        folders = self._folders.packages(first)
+        folders = self._folders.packages(package[-1])
+        if len(package) > 1:
+            if package[0] in _ASIDE or len(folders) > MAX_NAMESAKES:
+                return []
+            tail = f"/{'/'.join(package)}"
+            folders = [folder for folder in folders if f"/{folder}".endswith(tail)]
         if not folders or len(folders) > MAX_ROOTS:
             return []
-        parents = [folder.rpartition("/")[0] for folder in folders]
+        parents = ["/".join(folder.split("/")[: -len(package)]) for folder in folders]
         tops = [
             parent
             for parent in parents
@@ -244,6 +280,8 @@ class PythonImports(ImportLookup):
 _ASIDE = words("test tests testing fixtures testdata example examples docs vendor _vendor third_party")
 # A package precedes a module of the same name, as in the interpreter; stubs and Cython files replace either.
 _ENDINGS = ("/__init__.py", ".py", ".pyi", "/__init__.pyi", ".pyx")
+_MANIFESTS = ("pyproject.toml", "setup.py", "setup.cfg")
+_PACKAGE_BASES = ("", "src", "lib", "python")
 _COMPILED = (".c", ".cc", ".cpp", ".rs", ".so", ".pyd", ".f90")
 _ROOT_ENDINGS = ("__init__.py", "__init__.pyi")
 

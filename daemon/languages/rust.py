@@ -192,7 +192,11 @@ class RustRules(LinkRules):
         inside = evaluator.module(path, language, module, name)
         further = tuple(Value(What.MODULE, each) for each in inside.paths if each not in found.paths)
         if further or found.paths or found.internal:
-            return further or self._in_holder(evaluator, path, language, module, name, depth)
+            return (
+                further
+                or self._in_holder(evaluator, path, language, module, name, depth)
+                or self._macro(evaluator, found.paths, name, depth)
+            )
         return external(f"{module}::{name}")
 
     def adds_to(self, evaluator: NameLookup, path: str, name: str) -> bool:
@@ -203,7 +207,8 @@ class RustRules(LinkRules):
     def _in_holder(
         self, evaluator: NameLookup, path: str, language: str, module: str, name: str, depth: int
     ) -> Values:
-        """Return the member of a type or an inline module in a path: `use crate::Kind::One`."""
+        """Return the member of a type or a module in a path: `use crate::Kind::One`, or `shop::cart::Item` if
+        `shop` only re-exports the modules of another crate."""
         outer, _, holder = module.rpartition("::")
         if not outer or depth > 8:
             return UNKNOWN_VALUE
@@ -211,9 +216,29 @@ class RustRules(LinkRules):
         return tuple(
             found
             for value in values
-            if value.what is What.DEFINITION
+            if value.what in {What.DEFINITION, What.MODULE}
             for found in evaluator.member(value, name, depth + 1)
         )
+
+    def _macro(self, evaluator: NameLookup, paths: tuple[str, ...], name: str, depth: int) -> Values:
+        """Return the macro that a crate exports at its root, whichever of its modules defines it.
+
+        Only modules named after macros are searched, so that an unknown name doesn't read a whole crate.
+        """
+        for path in paths:
+            interface = evaluator.interface(path)
+            if interface is None or depth > 8:
+                continue
+            if interface.names.get(name) == "macro":
+                return (Value(What.DEFINITION, path, name),)
+            is_inside = "/macro" in path
+            modules = (each for each in interface.bindings if each.module == "self" and each.scope < 0)
+            for each in modules:
+                if (is_inside or "macro" in each.imported) and evaluator.spend():
+                    below = evaluator.module(path, "rust", "self", each.imported).paths
+                    if values := self._macro(evaluator, below, name, depth + 1):
+                        return values
+        return UNKNOWN_VALUE
 
 
 LANGUAGES = (

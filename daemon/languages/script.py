@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 # Values that make their binding a function or a class.
-_FUNCTION_VALUES = """[
+FUNCTION_VALUES = """[
   (arrow_function body: (_) @body)
   (function_expression body: (_) @body)
   (generator_function body: (_) @body)
@@ -33,7 +33,7 @@ _SCRIPT = f"""
 ((function_declaration|generator_function_declaration|class_declaration name: (_) @name body: (_) @body) @def
   (#set! kind "function|function|class"))
 ((class_body (method_definition name: (_) @name body: (_) @body) @def) (#set! kind "method"))
-((variable_declarator name: (identifier) @name value: {_FUNCTION_VALUES}) @def (#set! kind "function"))
+((variable_declarator name: (identifier) @name value: {FUNCTION_VALUES}) @def (#set! kind "function"))
 ((variable_declarator name: (identifier) @name value: (class body: (_) @body)) @def (#set! kind "class"))
 ((program (lexical_declaration|variable_declaration (variable_declarator name: (identifier) @name) @def))
   (#set! kind "variable"))
@@ -41,11 +41,11 @@ _SCRIPT = f"""
     (identifier) @name
     (object_pattern (shorthand_property_identifier_pattern) @name)
     (object_pattern (pair_pattern value: (identifier) @name))]) @def)) (#set! kind "variable"))
-((export_statement value: {_FUNCTION_VALUES}) @def (#set! kind "function") (#set! name "default"))
+((export_statement value: {FUNCTION_VALUES}) @def (#set! kind "function") (#set! name "default"))
 ((export_statement value: (class body: (_) @body)) @def (#set! kind "class") (#set! name "default"))
 ((export_statement value: [(object) (array) (call_expression)]) @def
   (#set! kind "constant") (#set! name "default"))
-((assignment_expression left: (member_expression) @target right: {_FUNCTION_VALUES}) @def
+((assignment_expression left: (member_expression) @target right: {FUNCTION_VALUES}) @def
   (#set! kind "function"))
 ((assignment_expression left: (member_expression) @target right: (class body: (_) @body)) @def
   (#set! kind "class"))
@@ -58,11 +58,11 @@ _SCRIPT = f"""
 """
 
 JAVASCRIPT = f"""{_SCRIPT}
-((class_body (field_definition property: (_) @name value: {_FUNCTION_VALUES}) @def) (#set! kind "method"))
+((class_body (field_definition property: (_) @name value: {FUNCTION_VALUES}) @def) (#set! kind "method"))
 """
 
 TYPESCRIPT = f"""{_SCRIPT}
-((class_body (public_field_definition name: (_) @name value: {_FUNCTION_VALUES}) @def) (#set! kind "method"))
+((class_body (public_field_definition name: (_) @name value: {FUNCTION_VALUES}) @def) (#set! kind "method"))
 ((class_body [(abstract_method_signature name: (_) @name) (method_signature name: (_) @name)] @def)
   (#set! kind "method"))
 ((interface_body (method_signature name: (_) @name) @def) (#set! kind "method"))
@@ -361,7 +361,7 @@ _row = partial(
     config_files=(*ALIAS_NAMES, "package.json"),
     links=ScriptRules(),
 )
-_typed = partial(_row, imports=ScriptImports)
+typed_row = partial(_row, imports=ScriptImports)
 
 LANGUAGES = (
     _row(
@@ -376,7 +376,7 @@ LANGUAGES = (
         facts=JAVASCRIPT_FACTS,
         imports=partial(ScriptImports, language="javascript"),
     ),
-    _typed(
+    typed_row(
         "typescript",
         "typescript",
         (".ts", ".mts", ".cts"),
@@ -388,7 +388,7 @@ LANGUAGES = (
         facts=TYPESCRIPT_FACTS,
         stalling=(b"<",),
     ),
-    _typed(
+    typed_row(
         "tsx",
         "tsx",
         (".tsx",),
@@ -398,7 +398,4 @@ LANGUAGES = (
         facts=TYPESCRIPT_FACTS,
         stalling=(b"<",),
     ),
-    _typed("vue", "vue", (".vue",)),
-    _typed("svelte", "svelte", (".svelte",)),
-    _typed("astro", "astro", (".astro",)),
 )

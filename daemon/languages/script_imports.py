@@ -66,6 +66,13 @@ class ScriptImports(ImportLookup):
             return True
         return specifier.startswith("#") and any(self._packages.hash_targets(folder, specifier, "javascript"))
 
+    def published(self, imported: Import) -> tuple[str, ...]:
+        """Return the file that a package of this project exports under a specifier."""
+        if imported.module[:1] in {"", ".", "/", "#"}:
+            return ()
+        bases = self._packages.bare_targets("", imported.module.partition("?")[0], self._language)
+        return tuple(islice(filter(None, map(self._file, bases)), 1))
+
     def keys(self, importer: str, imported: Import) -> list[str]:
         """Return the keys under which a specifier waits."""
         return [key_of(base) for base in self._candidates(importer, imported.module)]
@@ -107,6 +114,9 @@ class ScriptImports(ImportLookup):
             base = join_path(aliases.base, specifier)
             if base is not None:
                 yield base
+        for prefix, folders in _USUAL_ALIASES.items():
+            if specifier.startswith(prefix):
+                yield from self._packages.below(folder, specifier.removeprefix(prefix), folders)
         yield from self._packages.bare_targets(importer, specifier, self._language)
 
     def _file(self, base: str) -> str | None:
@@ -134,14 +144,17 @@ class ScriptImports(ImportLookup):
         return None
 
 
+# What Vite's, Nuxt's and SvelteKit's templates set up by code or in generated files: the folders of the
+# package, the likeliest first.
+_USUAL_ALIASES = {"@/": ("src", "app", ""), "~/": ("src", "app", ""), "$lib/": ("src/lib",)}
 # The order of candidates: a TypeScript file prefers typed files, a JavaScript file runnable ones.
 _TYPED_ENDINGS = (
     ".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts", ".d.mts", ".d.cts", ".json",
-    ".vue", ".svelte",
+    ".vue", ".svelte", ".astro",
 )  # fmt: skip
 _SCRIPT_ENDINGS = (
-    ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".json", ".vue", ".svelte", ".d.ts",
-    ".d.mts", ".d.cts",
+    ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".json", ".vue", ".svelte", ".astro",
+    ".d.ts", ".d.mts", ".d.cts",
 )  # fmt: skip
 # The source extensions for an import with the extension of the output.
 _SWAPPED = {
@@ -348,6 +361,14 @@ class Packages:
         for target in _mapped(imports, specifier, language):
             if target.startswith("./"):  # anything else is an installed package
                 yield from _built(scope, target)
+
+    def below(self, folder: str, rest: str, folders: Iterable[str]) -> Iterator[str]:
+        """Yield the candidates of a path in some folders of the nearest package."""
+        scope = self._scope(folder)
+        if scope is None:
+            return
+        targets = (join_path(within(scope, each) if each else scope, rest) for each in folders)
+        yield from (target for target in targets if target is not None)
 
     def bare_targets(self, importer: str, specifier: str, language: str) -> Iterator[str]:
         """Yield the candidates of a bare specifier in the packages of this project, its own included."""

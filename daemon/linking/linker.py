@@ -29,7 +29,7 @@ from .evaluator import Evaluator
 
 log = logging.getLogger(__name__)
 
-LINKER_VERSION: Final = 5
+LINKER_VERSION: Final = 6
 """Increment this when the same facts would give other links; all files are then linked again."""
 
 LinkState = Literal["resolved", "name", "external"]
@@ -253,7 +253,7 @@ class _Linker:
             scope = self._owners.outer(scope)
         if reference.kind == "call" and self._rules.methods_apart and reference.chain.isidentifier():
             return self._look_up(reference.chain, scope, line, 0, methods=True)
-        values = self._follow(reference.chain, scope, line, 0)
+        values = self._follow(reference.chain, scope, self._line_of(reference), 0)
         if reference.kind in {"use", "type"}:
             values = tuple(each for each in values if each.what is What.DEFINITION)
         return values
@@ -273,6 +273,14 @@ class _Linker:
             finally:
                 self._running.discard(key)
         return self._found[key]
+
+    def _line_of(self, reference: Reference) -> int:
+        """Return the line on which a reference's names are looked up: in `user = user.new()` the second
+        `user` is not the variable, but what the name meant before."""
+        first = parts_of(reference.chain)[:1]
+        facts = self._facts.get((reference.scope, first[0]), ()) if first else ()
+        line = reference.line
+        return line - any(fact.line == line and fact.chain.startswith(reference.chain) for fact in facts)
 
     def _is_local(self, name: str, scope: int) -> bool:
         while scope >= 0 and name in self._variables:
@@ -311,6 +319,8 @@ class _Linker:
         facts = self._facts.get((scope, name))
         if facts is not None and not is_class and not methods:
             near = self._nearest(facts, line)
+            if near and all(fact.line > line and _is_own_source(fact) for fact in near):
+                return None
             if name in SELF_NAMES and self._is_first(near, scope, holder):
                 return self.evaluator.named_object(self._rules, name, (self._path, holder))
             return self._known(near, scope, depth)
@@ -356,7 +366,7 @@ class _Linker:
                 )
             else:
                 # In `x = f(x)` the second `x` means the previous binding.
-                before = fact.line - (parts_of(fact.chain)[:1] == (fact.name,))
+                before = fact.line - _is_own_source(fact)
                 values = self._follow(fact.chain, scope, before, depth + 1)
                 values = self._read(values)
             found.update(dict.fromkeys(values))
@@ -403,6 +413,11 @@ _TARGETS = frozenset({What.DEFINITION, What.MODULE})
 def _is_container(values: Values) -> bool:
     """Return whether a chain ends at a builtin container or one of its methods."""
     return bool(values) and all(value.what in {What.ELEMENTS, What.EXTERNAL, What.SUPER} for value in values)
+
+
+def _is_own_source(fact: TypeFact) -> bool:
+    """Return whether a variable is bound to something that its own name leads to: `user = user.new()`."""
+    return not fact.is_type and parts_of(fact.chain)[:1] == (fact.name,)
 
 
 def _facts_by_name(facts: Sequence[TypeFact]) -> dict[tuple[int, str], list[TypeFact]]:

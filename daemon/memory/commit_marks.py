@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
+from itertools import islice
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from ..core.errors import FovealError
 from ..core.system import System
 from ..core.work import Work
-from ..project.records import Commit, Reverts
+from ..project.records import Commit, Reverts, Worktree
 from ..project.service import commits, git
 from .edits import DueEdit, Edit, EditKind, PoolChanges, applied
 from .experience import Experience
@@ -32,6 +36,13 @@ HELD_MAX = 200
 """Maximum number of commits outside the log that are looked up, those of the newest experiences."""
 
 
+LANDED_MAX = 20
+"""Maximum number of commits whose files are compared with those of later commits at one check, the newest."""
+
+LATER_MAX = 3
+"""Maximum number of later commits that each of them is compared with."""
+
+
 class CommitMarks:
     """Links and marks the experiences of all open projects. On the event loop only."""
 
@@ -39,61 +50,143 @@ class CommitMarks:
         self._work = work
         self._experiences = experiences
         self._system = system
-        self._turn = asyncio.Lock()
-        self._seen: dict[str, tuple[str, int]] = {}
-        """The commit and the pool's generation at the last check, by the project's root."""
+        self._turns: dict[str, asyncio.Lock] = {}
+        """Locks of the repositories."""
+        self._seen: dict[tuple[str, bool | None], object] = {}
+        """What the last check saw that changed nothing: of a project, the pool's generation and all HEADs; of
+        a work tree with its own experiences or with others', its HEAD and the experiences' edits."""
 
     def look(self, project: PoolOwner) -> None:
         """Check a project in the background."""
         self._work.start_background(self.mark(project), f"commits of {project.root}")
 
+    async def settle(self, project: PoolOwner) -> None:
+        """Check a project that isn't the only work tree of its repository. Raises nothing of a pool: who
+        reads it next hears of its trouble."""
+        view = project.pool.view
+        with suppress(FovealError):
+            if view is not None and await self._work.in_builder(view.has_others):
+                await self.mark(project)
+
     async def mark(self, project: PoolOwner) -> tuple[str, ...]:
         """Link experiences to their commits, and mark those whose commit was undone; durable when it returns.
 
-        Returns the ids of the changed experiences. Does nothing if nothing changed since the last check.
+        All work trees of the repository are looked at. Returns the ids of the changed experiences. Does
+        nothing if nothing changed since the last check.
         """
-        async with self._turn:
-            commit = await self._work.in_builder(partial(_commit_at, project.root, self._system))
-            if not commit or self._seen.get(project.root) == (commit, project.pool.generation):
-                return ()
+        view = project.pool.view
+        async with self._turns.setdefault(view.worktree.common if view else project.root, asyncio.Lock()):
             denials = self._system.denials
-            try:
-                due = await self._work.in_builder(partial(_due, project, self._system))
-            except git.GitError as error:
-                log.info("git says nothing of the commits of %s: %s", project.root, error)
-                return ()
+            due, seen = await self._work.in_builder(partial(self._due, project))
             marked = await self._experiences.annotate(project, due)
             if self._system.denials == denials:
-                self._seen[project.root] = (commit, project.pool.generation)
+                self._seen |= seen
             return marked
 
+    def _due(self, project: PoolOwner) -> tuple[list[DueEdit], Mapping[tuple[str, bool | None], object]]:
+        """Return the edits that are due, and what was seen where none is."""
+        pool, due = project.pool, list[DueEdit]()
+        pool.refresh()
+        living = {} if pool.view is None else pool.view.living()
+        roots = dict.fromkeys((project.root, *(tree.root for tree in living.values())))
+        heads = {root: git.head(root, self._system) for root in roots}
+        of_all = pool.generation, tuple(heads.items()), tuple(living)
+        if self._seen.get((project.root, None)) == of_all:
+            return due, {}
+        seen: dict[tuple[str, bool | None], object] = {(project.root, None): of_all}
+        for (root, is_gone), experiences in _judged(project, living, pool.newest(NEWEST)).items():
+            current = heads[root]
+            key = current, [(known.original.id, len(known.edits)) for known in experiences]
+            if current is None or not current.commit or self._seen.get((root, is_gone)) == key:
+                continue
+            seen[root, is_gone] = key
+            try:
+                history = _history(root, experiences, self._system)
+                found = [*due_edits(experiences, history.without_work_tree() if is_gone else history)]
+                if is_gone:
+                    found += _landed(root, experiences, history, {edit.experience_id for edit in found})
+            except git.GitError as error:
+                log.info("git says nothing of the commits of %s: %s", root, error)
+                seen.clear()
+                continue
+            due += found
+        return due, {} if due else seen
 
-def _commit_at(root: str, system: System) -> str:
-    found = git.head(root, system)
-    return "" if found is None else found.commit
+
+def _judged(
+    project: PoolOwner, living: Mapping[str, Worktree], experiences: Sequence[Known]
+) -> Mapping[tuple[str, bool], list[Known]]:
+    """Return by which work tree each experience is judged: the root, and whether another one made it.
+
+    One alone judges it, or two would mark and unmark it in turns. It is the one where it was made, until its
+    commit is in the main one (of a bare repository, the first), or it is removed.
+    """
+    judged = dict[tuple[str, bool], list[Known]]()
+    home = next(iter(living.values()), project).root  # the main one comes first
+    held = {
+        known.current.commit
+        for known in experiences
+        if known.original.worktree and not known.is_shared and is_held(known)
+    }
+    merged = frozenset[str]()
+    with suppress(git.GitError):  # each is then judged where it was made
+        merged = commits.reached_from_head(home, sorted(held - {""}))
+    for known in experiences:
+        tree = living.get(known.original.worktree)
+        if not living or known.is_shared or known.current.commit in merged:
+            judge = home, False
+        elif tree is None:
+            judge = home, True
+        else:
+            judge = tree.root, False
+            if tree.root != home and is_held(known):
+                judged.setdefault((home, True), []).append(known)
+        judged.setdefault(judge, []).append(known)
+    return judged
 
 
-def _due(project: PoolOwner, system: System) -> tuple[DueEdit, ...]:
-    project.pool.refresh()
-    experiences = project.pool.newest(NEWEST)
-    if not experiences:
-        return ()
-    return tuple(due_edits(experiences, _history(project.root, experiences, system)))
+def _landed(
+    root: str, experiences: Sequence[Known], history: CommitHistory, but: Collection[str]
+) -> Iterator[DueEdit]:
+    """Yield the links of experiences to the commits by which their own came into a work tree: rebased, or
+    with others in one of the same content."""
+    held: dict[str, list[str]] = {}
+    for known in experiences:
+        if is_held(known) and known.original.id not in but:
+            held.setdefault(known.current.commit, []).append(known.original.id)
+    names = [name for name in held if not any(commit.id.startswith(name) for commit in history.log)]
+    touched = {known.original.id: known.current.files_touched for known in experiences}
+    for number, commit in enumerate(commits.named_commits(root, names[:HELD_MAX])):
+        ids = held[commit.id]
+        files = {path for each in ids for path in touched[each]}.intersection(commit.files)
+        files = files or set(commit.files)
+        landed = history.rewritten(commit, files)
+        if landed is None and number < LANDED_MAX and files:
+            later = (one for one in history.log if one.time >= commit.time and files.issubset(one.files))
+            same = partial(commits.have_same_files, root, commit.id, paths=files)
+            landed = next((one for one in islice(later, LATER_MAX) if same(one.id)), None)
+        if landed is not None:
+            yield from (DueEdit(each, "update", PoolChanges(commit=landed.id)) for each in ids)
 
 
 def _history(root: str, experiences: Iterable[Known], system: System) -> CommitHistory:
     log_of_head = commits.latest_commits(root)
     known = {commit.id for commit in log_of_head}
+    made = commits.made_here(root, system)
+    former = [commit for commit in made if commit not in known][-HELD_MAX:]
+    if not any(known.current.files_touched and not is_held(known) for known in experiences):
+        former = []
     held = dict.fromkeys(
         known.current.commit for known in experiences if is_held(known) and known.current.commit
     )
     elsewhere = [commit for commit in held if commit not in known][:HELD_MAX]
     return CommitHistory(
         log_of_head,
-        commits.made_here(root, system),
+        made,
         commits.reverts(root),
         {commit.id: commit for commit in commits.lost_commits(root, elsewhere)},
         partial(commits.is_as_before, root, system),
+        commits.named_commits(root, former),
     )
 
 
@@ -102,7 +195,8 @@ class CommitHistory(Struct, frozen=True):
 
     `log` are the commits that are checked out, the latest first; `made_here` the ids of those that weren't
     fetched; `lost` the unreachable commits of experiences, by id. `is_as_before` tells whether files on disk
-    are as they were before a commit.
+    are as they were before a commit. `former` are commits that were made here and aren't checked out any
+    more.
     """
 
     log: tuple[Commit, ...]
@@ -110,11 +204,31 @@ class CommitHistory(Struct, frozen=True):
     reverts: Reverts
     lost: Mapping[str, Commit]
     is_as_before: Callable[[Commit, Collection[str]], bool]
+    former: tuple[Commit, ...] = ()
 
     def holds(self, commit: str) -> bool:
         """Tell whether a commit is checked out and not reverted by another one."""
         there = any(held.id.startswith(commit) for held in self.log) or _names(self.reverts.restored, commit)
         return there and not _names(self.reverts.undone, commit)
+
+    def rewritten(self, commit: Commit, files: Collection[str]) -> Commit | None:
+        """Return the commit that was made of another by amending, rebasing or picking it, if it is checked
+        out: it keeps its author and author time."""
+        for held in self.log:
+            if (
+                held.author == commit.author
+                and held.id not in (*commit.parents, commit.id)
+                and not set(files).isdisjoint(held.files)
+            ):
+                return held
+        return None
+
+    def without_work_tree(self) -> CommitHistory:
+        """Return the history for experiences of another work tree: any commit may hold them, and what this
+        one never had isn't undone here."""
+        return replace(
+            self, made_here={commit.id for commit in self.log}, is_as_before=lambda commit, files: False
+        )
 
 
 def is_held(known: Known) -> bool:
@@ -128,12 +242,14 @@ def is_held(known: Known) -> bool:
 def due_edits(experiences: Iterable[Known], history: CommitHistory) -> Iterator[DueEdit]:
     """Yield the edits that are due: a commit for experiences without one, and changes of those whose commit
     was undone, restored or lost."""
-    holders = _Holders(history)
+    holders, former = _Holders(history, history.log), _Holders(history, history.former)
     for known in experiences:
         if is_held(known):
             found = _fate(known, history)
         else:
             holder = holders.of(known.current)
+            if holder is None and (past := former.of(known.current)) is not None:
+                holder = history.rewritten(past, known.current.files_touched)
             found = None if holder is None else ("update", PoolChanges(commit=holder.id))
         if found is not None:
             yield DueEdit(known.original.id, *found)
@@ -142,9 +258,9 @@ def due_edits(experiences: Iterable[Known], history: CommitHistory) -> Iterator[
 class _Holders:
     """Finds the commits that hold decisions, among the local ones."""
 
-    def __init__(self, history: CommitHistory) -> None:
-        self._by_id = {commit.id: commit for commit in history.log}
-        self._made = [commit for commit in reversed(history.log) if commit.id in history.made_here]
+    def __init__(self, history: CommitHistory, among: Sequence[Commit]) -> None:
+        self._by_id = {commit.id: commit for commit in (*history.log, *history.former)}
+        self._made = [commit for commit in reversed(among) if commit.id in history.made_here]
 
     def of(self, experience: Experience) -> Commit | None:
         """Return the commit that holds a decision: the first commit after it, if they share a file.
@@ -189,18 +305,10 @@ def _fate_of_lost(
     experience: Experience, lost: Commit, history: CommitHistory
 ) -> tuple[EditKind, PoolChanges] | None:
     """Return the edit for an experience whose commit was lost: its new commit, or the mark that it was
-    undone. None if neither is certain.
-
-    An amended or rebased commit keeps its author and author time.
-    """
+    undone. None if neither is certain."""
     files = set(experience.files_touched).intersection(lost.files) or set(lost.files)
-    for commit in history.log:
-        if (
-            commit.author == lost.author
-            and commit.id not in lost.parents
-            and not files.isdisjoint(commit.files)
-        ):
-            return "update", PoolChanges(commit=commit.id)
+    if (commit := history.rewritten(lost, files)) is not None:
+        return "update", PoolChanges(commit=commit.id)
     return _undone(lost.id) if files and history.is_as_before(lost, files) else None
 
 

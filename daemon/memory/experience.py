@@ -53,7 +53,8 @@ class Experience(Struct, frozen=True):
     `sketches` are pairs of a file's path and a sketch of its content at that time (`staleness.encoded`), for
     some of these files. An experience from a pool has its edits applied; `marks` are later reports of its
     outcome, oldest first; `outcome` is the last that was reported or set, which is shown, listed and pruned
-    by.
+    by. `worktree` is the id of the linked work tree in which it was made, `head` the commit that was
+    checked out there, and `uncommitted` whether one of its files differed from that.
     """
 
     id: str
@@ -68,6 +69,9 @@ class Experience(Struct, frozen=True):
     commit: str = ""
     provenance: Provenance = FROM_CLIENT
     sketches: tuple[tuple[str, str], ...] = ()
+    worktree: str = ""
+    head: str = ""
+    uncommitted: bool = False
     marks: tuple[ExperienceMark, ...] = ()
 
 
@@ -146,6 +150,9 @@ class _StoredExperience(_ExperienceFields, kw_only=True):
     timestamp: str
     provenance: Provenance = Provenance("")
     sketches: dict[str, str] = {}
+    worktree: str = ""
+    head: str = ""
+    uncommitted: bool = False
 
 
 def outcome_kind(text: str) -> OutcomeKind:
@@ -307,7 +314,12 @@ def experience_in(fields: Mapping[str, object]) -> Experience:
     if not (identifier := clean_name("id", stored.id)):
         raise bad_field("id", "is empty")
     timestamp = normal_timestamp(stored.timestamp)
-    return _experience_of(draft, identifier, timestamp, relative_files(draft.files_touched, "")[0])
+    return replace(
+        _experience_of(draft, identifier, timestamp, relative_files(draft.files_touched, "")[0]),
+        worktree=clean_name("worktree", stored.worktree),
+        head=clean_name("head", stored.head),
+        uncommitted=stored.uncommitted,
+    )
 
 
 def _draft_of(given: _ExperienceFields, provenance: Provenance) -> Draft:

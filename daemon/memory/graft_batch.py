@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import chain
 
 from msgspec.structs import replace
@@ -23,12 +23,14 @@ class GraftBatch:
     """A batch of checked experiences.
 
     `new` has those that get a line, by identity; `warnings` are pairs of a draft's index and a sentence.
+    `hidden` are the ids of experiences of which nobody knows here.
     """
 
-    def __init__(self, records: Records, now: str) -> None:
+    def __init__(self, records: Records, now: str, hidden: Collection[str] = ()) -> None:
         self.new: dict[bytes, Experience] = {}
         self.warnings: list[tuple[int, str]] = []
         self._records = records
+        self._hidden = hidden
         self._now = now
         self._edits: dict[str, list[Edit]] = {}
 
@@ -54,7 +56,7 @@ class GraftBatch:
         """Return the experience in the pool or the batch that this one duplicates."""
         if (first := self.new.get(identity_of(experience))) is not None:
             return Known(first, self._edits_of(first.id), first, deleted=False, is_shared=False)
-        found = self._records.known_as(experience)
+        found = self._records.known_as(experience, self._hidden)
         known = None if found is None else self._records.get(found)
         return None if known is None else replace(known, edits=self._edits_of(known.original.id))
 

@@ -7,8 +7,8 @@ pruned. People can edit them with a text editor.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from ..core.errors import Busy, InvalidRequest, NotFound, StateError
 from ..core.system import System
 from ..core.times import timestamp_of
+from ..project.records import Worktree
 from .edits import NO_CHANGES, DueEdit, Edit, EditKind, PoolChanges, changes_nothing, changes_of, time_after
 from .experience import Draft, Experience, checked
 from .graft_batch import GraftBatch, new_edit_id
@@ -24,6 +25,7 @@ from .pool_file import ROTATE_BYTES, PoolFile
 from .pool_filters import Criteria, ExperienceListing, Seen, as_it_is, chosen
 from .pool_records import ASKED_CHARACTERS, Known, words_of
 from .pool_store import PoolStore
+from .worktree_view import Place, WorktreeView, is_past, unmarked
 
 ALL = ExperienceListing()
 KEEP_ALL = Criteria()
@@ -91,12 +93,14 @@ class PoolStatistics(Struct, frozen=True):
 
 
 class Pool:
-    """The experiences of one project.
+    """The experiences of one project, or of all work trees of a repository as they show in one of them.
 
     `path` is the JSONL file; its folder must exist, and the first graft creates the file. `root` is the
     project's root, for relative paths. `shared` is the path relative to it of a pool in the repository, which
     is read too and gets new experiences if the project is `trusted`. `retention` limits what is kept, checked
-    on opening and with the first graft of each further day; a shared pool is never pruned by it.
+    on opening and with the first graft of each further day; a shared pool is never pruned by it. `worktree`
+    is what the root is of its repository, if anything, and `store` that of another work tree's pool, which is
+    used in common unless there is a shared pool.
 
     Damage is repaired on opening. Every method but `list`, `relevant` and `statistics` blocks (for a lock of
     other processes at most 10 s, and the disk) and belongs in a thread. All are thread-safe.
@@ -115,28 +119,54 @@ class Pool:
         retention: Criteria = KEEP_ALL,
         write: Callable[[int, bytes], int] = os.write,
         rotate_bytes: int = ROTATE_BYTES,
+        worktree: Worktree | None = None,
+        store: PoolStore | None = None,
     ) -> None:
         self._system = system
         self._root = root
         self._retention = retention
-        self._writing = threading.Lock()
-        self._store = PoolStore(path, system, root, write, rotate_bytes)
+        self._new_store = partial(PoolStore, path, system, root, write, rotate_bytes)
+        self._store = self._common = store or self._new_store()
+        self.view = None if worktree is None else WorktreeView(worktree, system)
+        """What shows in the work tree; None without a repository, where all does."""
+        self._changes = 0
+        """Added to the generation of the store."""
         self._retired = 0
         self._retired_at = ""
         self._next_retention = system.monotonic()
         self.share(shared, trusted=trusted)
-        with self._writing:
+        with self._store.lock:
             self._retain_if_due()
 
     @property
     def generation(self) -> int:
         """A number that changes whenever `list` or `relevant` may answer differently."""
-        return self._store.generation
+        return self._changes + self._store.generation
+
+    @property
+    def home(self) -> str:
+        """The folder that the repository's work trees are known by, "" without one."""
+        return "" if self.view is None else self.view.worktree.home
+
+    @property
+    def store(self) -> PoolStore:
+        """The files that the pools of all work trees may have in common."""
+        return self._common
+
+    @property
+    def elsewhere(self) -> frozenset[str]:
+        """The ids of the experiences that don't show in this work tree."""
+        return frozenset() if self.view is None else self.view.elsewhere
 
     def share(self, path: str, *, trusted: bool) -> None:
         """Also read a pool in the repository, or none for an empty path. Raises `StateError`."""
-        with self._writing:
-            self._store.share(path, trusted=trusted)
+        generation, store = self.generation, self._new_store() if path else self._common
+        with store.lock:
+            if path or not store.content.stamps:
+                store.share(path, trusted=trusted)
+            self._store = store
+            self._changes += generation + 1 - self.generation
+        self._look()
 
     def graft(self, drafts: Sequence[Draft]) -> GraftResult:
         """Append the valid and new drafts in one write; durable on return.
@@ -162,6 +192,12 @@ class Pool:
                 valid.append((number, experience))
                 warnings += ((number, warning) for warning in told)
         if valid:
+            if self.view is not None:
+                past = (
+                    is_past(drafts[number].timestamp, drafts[number].provenance.source) for number, _ in valid
+                )
+                marked = self.view.marked([(each, old) for (_, each), old in zip(valid, past, strict=True)])
+                valid = [(number, each) for (number, _), each in zip(valid, marked, strict=True)]
             ids, more = self._append(valid, now)
             warnings = sorted([*warnings, *more], key=lambda warning: warning[0])
         return GraftResult(len(ids), len(valid) - len(ids), tuple(skipped), ids, tuple(warnings))
@@ -173,11 +209,12 @@ class Pool:
         Raises as the constructor does. Damage that can't be repaired now (a full disk) is reported by the
         statistics, not raised: the pool stays readable, and nothing is lost.
         """
-        with self._writing:
-            before = self._store.generation
+        with self._store.lock:
+            before = self.generation
             self._store.refresh()
             self._retain_if_due()
-            return self._store.generation != before
+        self._look()
+        return self.generation != before
 
     # --- Reading ---
 
@@ -191,8 +228,20 @@ class Pool:
         """
         records = self._store.records
         newest_first = records.trash() if listing.deleted else records.shown()
+        if not listing.everywhere and (hidden := self.elsewhere):
+            newest_first = [each for each in newest_first if each.id not in hidden]
         found = listing.matching([shown for each in newest_first if (shown := seen(each)) is not None])
         return tuple(listing.page_of(found)), len(found)
+
+    def count_elsewhere(self, listing: ExperienceListing, seen: Seen = as_it_is) -> int:
+        """Return how many more experiences match that show in other work trees only."""
+        if listing.everywhere or not self.elsewhere:
+            return 0
+        here, all_of_them = (
+            self.list(replace(listing, limit=0, before="", everywhere=everywhere), seen)[1]
+            for everywhere in (False, True)
+        )
+        return all_of_them - here
 
     def relevant(
         self, focus: Collection[str], neighbours: Collection[str], words: Collection[str], limit: int = 5
@@ -216,26 +265,37 @@ class Pool:
         the last 1,000 in the file count, which bounds the time.
         """
         wanted = words_of(" ".join(words)[:ASKED_CHARACTERS])
-        return self._store.records.relevant(focus, neighbours, wanted, limit)
+        return self._store.records.relevant(focus, neighbours, wanted, limit, self.elsewhere)
 
     def some(self, ids: Iterable[str]) -> tuple[Experience, ...]:
-        """Return the existing experiences with these ids, in that order."""
-        return self._store.records.some(ids)
+        """Return the existing experiences with these ids that show here, in that order."""
+        hidden = self.elsewhere
+        return self._store.records.some(each for each in ids if each not in hidden)
 
     def get(self, experience_id: str) -> Known:
         """Return an experience with its edits, even a deleted one. Raises `NotFound`."""
-        with self._writing:
+        with self._store.lock:
             return self._find(experience_id)
 
     def newest(self, count: int) -> tuple[Known, ...]:
-        """Return the newest experiences with their edits, without deleted ones."""
-        with self._writing:
+        """Return the newest experiences of all work trees with their edits, without deleted ones."""
+        with self._store.lock:
             records = self._store.records
             return tuple(filter(None, (records.get(each.id) for each in records.shown()[:count])))
 
+    def places(self, experiences: Sequence[Experience]) -> tuple[Place | None, ...]:
+        """Return where each experience was made; None without a repository, and for one of a shared pool.
+        Reads the disk."""
+        if self.view is None:
+            return (None,) * len(experiences)
+        living, records = self.view.living(), self._store.records
+        return tuple(
+            None if records.is_shared(each.id) else self.view.place_of(each, living) for each in experiences
+        )
+
     def quarantined(self, limit: int) -> tuple[tuple[Quarantined, ...], int]:
         """Return the lines last put into quarantine, and their total number. Reads the disk."""
-        with self._writing:
+        with self._store.lock:
             return self._store.quarantine.listed(limit)
 
     def statistics(self) -> PoolStatistics:
@@ -254,7 +314,7 @@ class Pool:
             self._retired,
             self._retired_at,
             store.shared,
-            store.generation,
+            self.generation,
             " ".join(tuple(store.problems.values())),
         )
 
@@ -275,7 +335,7 @@ class Pool:
         even for shared experiences: each user's daemon derives the same, and a commit must not leave a
         changed file in the repository. Raises as `graft` does.
         """
-        with self._writing, self._store.appending(self._store.private) as append:
+        with self._store.lock, self._store.appending(self._store.private) as append:
             now, due = timestamp_of(self._system.now()), dict[str, Edit]()
             for due_edit in edits:
                 known, changes = self._store.records.get(due_edit.experience_id), due_edit.changes
@@ -302,7 +362,7 @@ class Pool:
         `exists` tells whether a path relative to the root exists. A dry run changes nothing. Raises as
         `graft` does; then some of the files are pruned, and each is whole.
         """
-        with self._writing:
+        with self._store.lock:
             if dry_run:
                 self._store.refresh()
                 return self._chosen(criteria, exists)
@@ -314,13 +374,13 @@ class Pool:
         self, valid: Sequence[tuple[int, Experience]], now: str
     ) -> tuple[tuple[str, ...], Sequence[tuple[int, str]]]:
         """Append the new experiences; return their ids, and warnings."""
-        with self._writing:
+        with self._store.lock:
             self._retain_if_due()
             target = self._store.target()
             with self._store.appending(target) as append:
-                batch = GraftBatch(self._store.records, now)
+                batch = GraftBatch(self._store.records, now, self.elsewhere)
                 for number, experience in valid:
-                    batch.take(number, experience)
+                    batch.take(number, experience if target is self._store.private else unmarked(experience))
                 # Even if all were duplicates: their writer may have died before its fsync.
                 append(batch.records())
         warnings = batch.warnings
@@ -333,7 +393,7 @@ class Pool:
         self, experience_id: str, kind: EditKind, changes: PoolChanges = NO_CHANGES
     ) -> tuple[Known, bool]:
         """Append an edit to the file of its experience; return the result, and whether anything changed."""
-        with self._writing:
+        with self._store.lock:
             self._store.catch_up()
             is_shared = self._find(experience_id).is_shared
             with self._store.appending(self._store.files[-1] if is_shared else self._store.private) as append:
@@ -351,6 +411,11 @@ class Pool:
         if known is None:
             raise NotFound(f"there is no experience {experience_id!r:.100} in this project")
         return known
+
+    def _look(self) -> None:
+        """Find out what shows in the work tree now."""
+        if self.view is not None:
+            self._changes += self.view.look(self._store)
 
     # --- Pruning ---
 

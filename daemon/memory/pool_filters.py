@@ -27,7 +27,8 @@ class ExperienceListing(Struct, frozen=True):
 
     `limit` is their maximum number. `since` is inclusive, `until` exclusive, both ISO 8601. Each word of
     `query` must occur, whatever its case, in the decision, the rationale or the files. With `deleted` only
-    those that were deleted are listed. `before` is the cursor of the last experience of the page before.
+    those that were deleted are listed. With `everywhere` those of other work trees are listed too. `before`
+    is the cursor of the last experience of the page before.
     """
 
     limit: int | None = None
@@ -40,6 +41,7 @@ class ExperienceListing(Struct, frozen=True):
     query: str | None = None
     deleted: bool = False
     before: str = ""
+    everywhere: bool = False
 
     def matching(self, experiences: Sequence[Experience]) -> list[Experience]:
         """Return the experiences that match, whatever the limit.

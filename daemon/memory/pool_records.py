@@ -10,7 +10,7 @@ import posixpath
 import re
 import threading
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 
@@ -49,7 +49,9 @@ class Records:
         self._edits: dict[str, dict[str, Edit]] = {}
         """Edits by the experience and by their own id."""
         self._shared: set[str] = set()
-        self._by_identity: dict[bytes, str] = {}
+        self._by_identity: dict[bytes, list[str]] = {}
+        self._held: dict[str, frozenset[str]] = {}
+        """The commits that have an experience, see `commits_with`."""
         self._stale: dict[str, None] = {}
         """Ids of experiences whose lines were added since `settle`."""
         self._shown: dict[str, Experience] = {}
@@ -79,7 +81,9 @@ class Records:
         is_new = record.id not in self._originals
         self._originals[record.id] = record
         self._numbers.setdefault(record.id, len(self._numbers))
-        self._by_identity.setdefault(identity_of(record), record.id)
+        same = self._by_identity.setdefault(identity_of(record), [])
+        if record.id not in same:
+            same.append(record.id)
         self._stale[record.id] = None
         if shared:
             self._shared.add(record.id)
@@ -91,7 +95,9 @@ class Records:
         for experience_id in self._stale:
             if (original := self._originals.get(experience_id)) is None:
                 continue  # only an edit of it is known
-            current, is_deleted = applied(original, self._edits_of(experience_id))
+            edits = self._edits_of(experience_id)
+            current, is_deleted = applied(original, edits)
+            self._held[experience_id] = commits_with(original, edits)
             if current == (self._deleted if is_deleted else self._shown).get(experience_id):
                 continue
             changed = True
@@ -110,9 +116,23 @@ class Records:
         self._stale.clear()
         return changed
 
-    def known_as(self, experience: Experience) -> str | None:
-        """Return the id of the experience that this one duplicates, if any."""
-        return self._by_identity.get(identity_of(experience))
+    def known_as(self, experience: Experience, hidden: Collection[str] = ()) -> str | None:
+        """Return the id of the experience that this one duplicates, if any, but for hidden ones."""
+        return next(
+            (each for each in self._by_identity.get(identity_of(experience), ()) if each not in hidden), None
+        )
+
+    def placed(self) -> Iterator[tuple[Experience, frozenset[str]]]:
+        """Yield each experience of the private file as it was grafted, with the commits that have it."""
+        for experience_id, held in self._held.items():
+            if experience_id not in self._shared:
+                yield self._originals[experience_id], held
+
+    def knows(self, record: Experience | Edit) -> bool:
+        """Tell whether a line with the id of this record was added."""
+        if isinstance(record, Edit):
+            return record.id in self._edits.get(record.of, {})
+        return record.id in self._originals
 
     def get(self, experience_id: str) -> Known | None:
         """Return an experience, even a deleted one."""
@@ -147,15 +167,21 @@ class Records:
             return tuple(self._shown[each] for each in ids if each in self._shown)
 
     def relevant(
-        self, focus: Collection[str], neighbours: Collection[str], words: Collection[str], limit: int
+        self,
+        focus: Collection[str],
+        neighbours: Collection[str],
+        words: Collection[str],
+        limit: int,
+        hidden: frozenset[str] = frozenset(),
     ) -> tuple[Experience, ...]:
         """Return the experiences that matter most, newest first, ranked as `Pool.relevant` says."""
         focus = {path.rstrip("/") for path in focus} - {"", "."}
         with self._lock:
             shared = self._shared_words(words)
-            same = self._all(f"{kind} {path}" for path in focus for kind in ("file", "below"))
+            same = self._all(f"{kind} {path}" for path in focus for kind in ("file", "below")) - hidden
             near = self._all(f"file {path}" for path in neighbours)
             near |= self._all(f"in {posixpath.dirname(path)}" for path in focus)
+            near -= hidden
 
             def merit(experience_id: str) -> tuple[int, bool, str, int]:
                 experience = self._shown[experience_id]
@@ -163,13 +189,16 @@ class Records:
                 return min(shared[experience_id], _MAX_SHARED_WORDS), failed, *self._when(experience)
 
             rarest = self._rarest_words(words)
-            several = [name for name, weight in rarest.items() if shared[name] > 1 or len(words) == 1]
+            several = [name for name in rarest if shared[name] > 1 or len(words) == 1]
+            several = [name for name in several if name not in hidden]
             chosen = heapq.nlargest(limit // 2, several, key=lambda name: (rarest[name], *merit(name)))
             same, near = same - set(chosen), near - set(chosen)
-            shared = Counter({name: count for name, count in shared.items() if name not in chosen})
+            left_out = hidden.union(chosen)
+            shared = Counter({name: count for name, count in shared.items() if name not in left_out})
             for rank in (same, near - same, shared.keys() - same - near):
                 chosen += heapq.nlargest(max(limit - len(chosen), 0), rank, key=merit)
-            rest = (each.id for each in self._by_time() if each.id not in chosen)
+            left_out = hidden.union(chosen)
+            rest = (each.id for each in self._by_time() if each.id not in left_out)
             chosen += islice(rest, max(limit - len(chosen), 0))
             return tuple(sorted((self._shown[each] for each in chosen), key=self._when, reverse=True))
 
@@ -208,6 +237,18 @@ class Records:
         for _, key in known[:_MAX_WORDS_ASKED]:
             shared.update(self._last(key))
         return shared
+
+
+def commits_with(original: Experience, edits: Iterable[Edit]) -> frozenset[str]:
+    """Return the commits that have an experience: the one that was checked out, if all its files were as
+    there, and those that it was linked to since a person last said that none has it."""
+    held = {original.head} if original.head and not original.uncommitted else set[str]()
+    for edit in edits:
+        if edit.changes.commit == "":
+            held.clear()
+        elif edit.changes.commit is not None:
+            held.add(edit.changes.commit)
+    return frozenset(held)
 
 
 def keys_of(experience: Experience) -> Sequence[str]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from msgspec import Struct, field
@@ -55,12 +56,14 @@ class PoolContent(Struct):
 class PoolStore:
     """The files of a pool: the one at `path`, and one in the repository at `root`, if any.
 
-    Blocks; not thread-safe. Raises as `PoolFile` does, for what is shared only when it is written to.
+    Blocks; thread-safe for who holds `lock`, as all pools of a repository do that read the same files. Raises
+    as `PoolFile` does, for what is shared only when it is written to.
     """
 
     def __init__(
         self, path: str, system: System, root: str, write: Callable[[int, bytes], int], rotate_bytes: int
     ) -> None:
+        self.lock = threading.RLock()
         self.private = PoolFile(path, system, write, rotate_bytes=rotate_bytes)
         self.files = [self.private]
         self.quarantine = Quarantine(f"{path}.quarantine", system, write)
@@ -170,6 +173,24 @@ class PoolStore:
                 self.generation += self.records.settle()
 
             yield append
+
+    def add_lines(self, lines: Iterable[tuple[bytes, Experience | Edit | None]]) -> int:
+        """Append lines of another pool to the private file, those that it lacks, with what they hold; durable
+        on return. Returns the number of new experiences."""
+        with self.lock, self.private.writing() as descriptor:
+            self._repair(self.private, descriptor)
+            there = set[bytes]()
+            for path in self.private.parts():
+                with self.private.reading(path) as part:
+                    there.update(line.data for line in lines_from(part, 0) if line.size <= MAX_LINE_BYTES)
+            new = [
+                (data, record)
+                for data, record in lines
+                if data not in there and (record is None or not self.records.knows(record))
+            ]
+            self.private.append(descriptor, b"".join(data for data, _ in new))
+            self.catch_up()
+            return len({record.id for _, record in new if isinstance(record, Experience)})
 
     def remove(self, files: Sequence[PoolFile], choose: Callable[[], Collection[str]]) -> None:
         """Remove the lines of experiences and their edits for good.

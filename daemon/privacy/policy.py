@@ -6,6 +6,7 @@ A project's tables come with a repository: they can only restrict more than the 
 
 from __future__ import annotations
 
+import posixpath
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
@@ -38,6 +39,8 @@ class Policy(Struct, frozen=True):
     file systems. `deny_items` are `tool`, `tool:NAME` or `tool:SERVER/NAME` with
     globs in the names. `max_tokens` bounds a context, None for no more than the configuration does.
     `shown_secrets` are globs of files that the user lets through although their names call them secret.
+    `linked` are the agent's policies in the projects that this one links: each decides over the paths that
+    lead into its project.
     """
 
     agent: str = ""
@@ -48,11 +51,17 @@ class Policy(Struct, frozen=True):
     max_tokens: int | None = None
     shown_secrets: tuple[str, ...] = ()
     mask_values: bool = True
+    linked: tuple[LinkedPolicy, ...] = ()
 
     @property
     def is_limited(self) -> bool:
-        """Whether paths or items are hidden from the agent."""
-        return bool(self.deny_paths or self.deny_items)
+        """Whether paths or items are hidden from the agent, here or in a linked project."""
+        return bool(self.deny_paths or self.deny_items) or any(each.policy.hides_any for each in self.linked)
+
+    @property
+    def denies_paths(self) -> bool:
+        """Whether any paths are denied to the agent, here or in a linked project."""
+        return bool(self.deny_paths) or any(each.denies_any for each in self.linked)
 
     @property
     def hides_any(self) -> bool:
@@ -79,11 +88,19 @@ class Policy(Struct, frozen=True):
             and set(self.deny_items) <= set(other.deny_items)
             and set(self.shown_secrets) >= set(other.shown_secrets)
             and self.mask_values <= other.mask_values
+            and all(
+                not theirs.policy.allow or mine.policy.sees_all_of(theirs.policy)
+                for mine in self.linked
+                for theirs in other.linked
+                if mine.root == theirs.root
+            )
         )
 
     def denies(self, path: str) -> bool:
         """Tell whether a rule denies a file or folder, by its relative POSIX path; then its name is hidden
         too."""
+        if self.linked and (found := self.in_linked(path)) is not None:
+            return found[0].denies(found[1])
         if not self.deny_paths:
             return False
         folded = folded_path(path)
@@ -101,6 +118,8 @@ class Policy(Struct, frozen=True):
 
     def why_hidden(self, path: str) -> str:
         """Return why a path is hidden, in words that follow "it is not shown:", or ""."""
+        if self.linked and (found := self.in_linked(path)) is not None and found[0].policy.allow:
+            return found[0].policy.why_hidden(found[1])
         if self.denies(path):
             return f"hidden from this agent by deny_paths of {' and '.join(self.rules)}"
         if (self.deny_paths or self.deny_items) and folded_path(path) == RULES_FILE:
@@ -117,9 +136,28 @@ class Policy(Struct, frozen=True):
         """Return a text as it may be shown, without the values in it that look like secrets."""
         return mask_secrets(text).text if self.mask_values else text
 
+    def in_linked(self, path: str) -> tuple[LinkedPolicy, str] | None:
+        """Return the policy for a path that leads into a linked project, relative or absolute, and the path
+        from the root there; None for any other path."""
+        path = posixpath.normpath(path) if ".." in path else path
+        for each in self.linked:
+            for start in (each.prefix, each.root):
+                if path.startswith(start) and path[len(start) :][:1] in {"", "/", "#"}:
+                    return each, path[len(start) + 1 :]
+        return None
+
     def names_denied(self, text: str, root: str = "") -> bool:
-        """Whether a text names a path that is denied to the agent: relative, absolute below `root`,
-        or as a module (`secret.vault`). Names without a folder or an ending may be any words."""
+        """Whether a text names a path that is denied to the agent: relative, absolute below `root` or in a
+        linked project, or as a module (`secret.vault`). Names without a folder or an ending may be any
+        words."""
+        if self.linked and self.denies_paths:
+            words = (match.group().rstrip(".!?*_").lstrip("!?*_") for match in _WORD.finditer(text))
+            if any(
+                found[0].denies(found[1].partition("#")[0])
+                for word in words
+                if (found := self.in_linked(word)) is not None
+            ):
+                return True
         if not self.deny_paths:
             return False
         below = f"{root.rstrip('/')}/" if root else ""
@@ -153,6 +191,26 @@ class Policy(Struct, frozen=True):
         return False
 
 
+class LinkedPolicy(Struct, frozen=True):
+    """An agent's policy in a linked project; one that isn't allowed there sees nothing of it.
+
+    `root` is that project's, and `prefix` leads to it from the root of the project that links it: `../api`.
+    """
+
+    prefix: str
+    root: str
+    policy: Policy
+
+    @property
+    def denies_any(self) -> bool:
+        """Whether any paths of the project are denied to the agent."""
+        return self.policy.denies_paths or not self.policy.allow
+
+    def denies(self, path: str) -> bool:
+        """Tell whether a path is denied to the agent, from the root of the linked project."""
+        return not self.policy.allow or self.policy.denies(path)
+
+
 NO_POLICY = Policy()
 """The policy without any table: only files of secrets are hidden."""
 
@@ -175,6 +233,10 @@ def combined(policies: Iterable[Policy]) -> Policy:
             max_tokens=min(limits, default=None),
             shown_secrets=tuple(each for each in result.shown_secrets if each in policy.shown_secrets),
             mask_values=result.mask_values or policy.mask_values,
+            linked=tuple(
+                replace(one, policy=combined((one.policy, other.policy)))
+                for one, other in zip(result.linked, policy.linked, strict=True)
+            ),
         )
     return NO_POLICY if result is None else result
 
@@ -226,11 +288,20 @@ class AgentTable(Struct, frozen=True):
     max_tokens: int | None = None
 
 
+class LinkedTables(Struct, frozen=True):
+    """The tables of a linked project, with its `root` and the `prefix` that leads there."""
+
+    prefix: str
+    root: str
+    tables: AgentTables
+
+
 class AgentTables(Struct, frozen=True):
-    """The tables of both files."""
+    """The tables of both files, and those of linked projects."""
 
     user: tuple[AgentTable, ...] = ()
     project: tuple[AgentTable, ...] = ()
+    linked: tuple[LinkedTables, ...] = ()
 
     def policy_for(self, name: str, kind: str = "", shown_secrets: tuple[str, ...] = ()) -> Policy:
         """Return the policy for an agent of a name and a type, each empty if unknown.
@@ -253,6 +324,10 @@ class AgentTables(Struct, frozen=True):
             tuple(dict.fromkeys(item for table, _ in found for item in table.deny_items)),
             min(limits) if limits else None,
             shown_secrets,
+            linked=tuple(
+                LinkedPolicy(each.prefix, each.root, each.tables.policy_for(name, kind, shown_secrets))
+                for each in self.linked
+            ),
         )
 
 

@@ -70,6 +70,17 @@ def reverts(root: str, commits: int = _BODIES) -> Reverts:
     return Reverts(frozenset(undone), frozenset(named - undone))
 
 
+def named_commits(root: str, ids: Collection[str]) -> tuple[Commit, ...]:
+    """Return the given commits, without those that git doesn't have. Raises `GitError`."""
+    whole = [name for name in ids if re.fullmatch(r"[0-9a-f]{40,64}", name)]
+    return tuple(_commits(root, ["--ignore-missing", "--no-walk=unsorted", *whole])) if whole else ()
+
+
+def have_same_files(root: str, one: str, other: str, paths: Collection[str]) -> bool:
+    """Whether files have the same content in two commits. Raises `GitError`."""
+    return _blobs(root, one, paths) == _blobs(root, other, paths)
+
+
 def lost_commits(root: str, ids: Collection[str]) -> tuple[Commit, ...]:
     """Return the given commits that no branch, tag or HEAD reaches any more, such as those before a reset.
 
@@ -82,32 +93,57 @@ def lost_commits(root: str, ids: Collection[str]) -> tuple[Commit, ...]:
     lost = set(listed.decode("ascii", "replace").split()).intersection(whole)
     if not lost:
         return ()
-    return tuple(c for c in _commits(root, ["--no-walk=unsorted", *sorted(lost)]) if c.id in lost)
+    return named_commits(root, sorted(lost))
 
 
-def made_here(root: str, system: System) -> frozenset[str]:
-    """Return the commits that were made in this work tree, not fetched: the log of HEAD has them.
+def reached_from_head(root: str, ids: Collection[str]) -> frozenset[str]:
+    """Return which of the given commits are checked out, as HEAD or before it.
+
+    Ids may be short; a commit that git doesn't have isn't checked out. Two processes of git, whatever the
+    number. Raises `GitError`.
+    """
+    asked = [name for name in ids if re.fullmatch(r"[0-9a-f]{7,64}", name)]
+    if not asked:
+        return frozenset()
+    lines = output_of(root, ["cat-file", "--batch-check"], "\n".join([*asked, ""]).encode()).splitlines()
+    told = (line.decode("ascii", "replace").split() for line in lines)
+    whole = {name: about[0] for name, about in zip(asked, told, strict=True) if about[1] == "commit"}
+    given = "\n".join([*dict.fromkeys(whole.values()), "^HEAD", ""]).encode()
+    beyond = set(output_of(root, ["rev-list", "--stdin"], given).decode("ascii", "replace").split())
+    return frozenset(name for name, commit in whole.items() if commit not in beyond)
+
+
+def made_here(root: str, system: System) -> Collection[str]:
+    """Return the commits that were made in this work tree, not fetched, the latest last: the log of HEAD has
+    them.
 
     Empty if git keeps no such log. Doesn't run git.
     """
     folder = git_folder(root, system)
     if folder is None:
-        return frozenset()
+        return ()
     try:
         with open(os.path.join(folder, "logs", "HEAD"), "rb", opener=_open_file) as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - REFLOG_BYTES))
             data = file.read(REFLOG_BYTES)
     except OSError as error:
         system.deny(error)
-        return frozenset()
-    return frozenset(name.decode() for name in _MADE.findall(data))
+        return ()
+    return dict.fromkeys(name.decode() for name in _MADE.findall(data))
 
 
 def is_as_before(root: str, system: System, commit: Commit, paths: Collection[str]) -> bool:
     """Whether files on the disk have exactly the content that they had before a commit. Raises `GitError`."""
-    before = _blobs(root, commit.parents[0], paths) if commit.parents else {}
-    now = {path: _blob_id(os.path.join(root, path), len(commit.id), system) for path in paths}
-    return all(now[path] == before.get(path) for path in paths)
+    return not changed_since(root, system, commit.parents[0] if commit.parents else "", paths)
+
+
+def changed_since(root: str, system: System, commit: str, paths: Collection[str]) -> frozenset[str]:
+    """Return which files on the disk differ from a commit, of "" all that exist. Raises `GitError`."""
+    then = _blobs(root, commit, paths) if commit else {}
+    digits = len(commit) or 40
+    return frozenset(
+        path for path in paths if _blob_id(os.path.join(root, path), digits, system) != then.get(path)
+    )
 
 
 def _blobs(root: str, commit: str, paths: Collection[str]) -> dict[str, str]:

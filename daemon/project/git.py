@@ -254,8 +254,8 @@ def git_folder(root: str, system: System | None = None) -> str | None:
     That is `.git`, or where the file `.git` of a submodule or linked work tree points to.
     """
     marker = os.path.join(root, ".git")
-    if os.path.isdir(marker):
-        return marker
+    if not os.path.isfile(marker):
+        return marker if os.path.isdir(marker) else None
     line = _read_line(marker, system or System())
     target = line.removeprefix("gitdir: ")
     return None if target == line else os.path.normpath(os.path.join(root, target))
@@ -267,6 +267,20 @@ def common_folder(root: str, system: System | None = None) -> str | None:
     system = system or System()
     folder = git_folder(root, system)
     return None if folder is None else os.path.realpath(_common_folder(folder, system))
+
+
+def work_trees(common: str, system: System | None = None) -> list[str]:
+    """Return the roots of a repository's work trees, symlinks resolved, as its common git folder lists them:
+    also of those that are gone, and empty where that folder can't be read."""
+    system = system or System()
+    found = [os.path.dirname(common)] if os.path.basename(common) == ".git" else []
+    above, entries = os.path.join(common, "worktrees"), list[str]()
+    with suppress(OSError):
+        entries = sorted(os.listdir(above))
+    for entry in (os.path.join(above, name) for name in entries):
+        marker = os.path.dirname(_read_line(os.path.join(entry, "gitdir"), system))
+        found += [os.path.realpath(os.path.join(entry, marker))] if marker else []
+    return found
 
 
 def is_linked_worktree(root: str, system: System | None = None) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from .commits import Commit, Reverts
 from .content import Content, Shown
 from .diff import ChangedFile, Diff
+from .family import Worktree
 from .git import NO_REPOSITORY, LatestCommit
 from .ignore import NAME, IgnoreLine
 from .lister import LeftOut, RootGone
 from .metadata import NO_SOURCE, ProjectMetadata
-from .roots import RECORD, RECORD_VERSION
+from .roots import RECORD, RECORD_VERSION, ProjectRecord
 from .rules import ALWAYS_SKIPPED_FOLDERS, ScanSettings
 from .scan import ListingNeeded, ScanChanges, ScanStatistics
 from .text_kind import PROSE_LANGUAGES, Role, TextKind

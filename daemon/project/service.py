@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import commits, git
 from .content import ContentReader, count_lines, decode, digest_of, is_current, split_lines
 from .diff import read_diff
+from .family import identity_of, worktree_at, worktree_of, worktrees
 from .git import head
 from .ignore import set_excluded
 from .lister import left_out
@@ -13,10 +14,12 @@ from .roots import (
     check_named_root,
     find_root,
     is_temporary,
+    known_projects,
     known_roots,
     make_usable,
     project_folder,
     relative_path,
+    removed_work_trees,
     resolved,
     write_record,
 )

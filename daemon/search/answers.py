@@ -5,13 +5,17 @@ If the index isn't fresh in time, `degraded` in the answer says so.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Container, Sequence
 from functools import partial
 from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from ..core.errors import NotFound
+from ..config.linked import LinkedProject
+from ..core.errors import FovealError, NotFound
 from ..core.storage import DatabaseError
 from ..core.work import Deadline, Work
 from ..index.records import LinkFirst
@@ -22,8 +26,9 @@ from ..privacy.secret_gate import gate_of
 from ..project.records import Diff
 from ..workspace.records import ProjectSnapshot
 from ..workspace.service import Project, TreeFreshness, deadline_of
+from .linked_answers import LINKED_WAIT_S, OtherProject, chosen, lowered, of_files, placed, shifts, together
 from .lookups import describe_node, describe_symbols, find_files
-from .query import DescribedHits, SearchQuery, SearchResult
+from .query import NOTHING_FOUND, DescribedHits, SearchQuery, SearchResult
 from .search_service import SearchService
 
 Freshness = Literal["shown", "tree", "no"]
@@ -65,6 +70,19 @@ class ProjectCall(Struct, frozen=True):
         return self.project.snapshot(self.policy)
 
 
+class Asked(Struct, frozen=True):
+    """A question in one project: the call, what was found, and the project if another one links it."""
+
+    call: ProjectCall
+    result: SearchResult
+    linked: LinkedProject | None = None
+
+    def said(self, known: Container[str]) -> list[str]:
+        """Return what may be missing of a linked project, unless the other one's answer says it already."""
+        prefix = self.linked.prefix if self.linked is not None else ""
+        return [f"{prefix}: {why}" for why in self.result.degraded if why not in known]
+
+
 class SearchAnswers:
     """Answers requests about open projects. Runs on the event loop only; indexes are read in threads."""
 
@@ -90,6 +108,29 @@ class SearchAnswers:
                 " root, a definition as path#Name, a section as path#Title/Subtitle"
             )
         return {**node, "degraded": degraded, "clock": call.project.clock}
+
+    async def linked_node(
+        self, call: ProjectCall, node_id: str, asked: ProjectCall, linked: LinkedProject
+    ) -> Answer:
+        """Return a node of a linked project, as the project `asked` sees it; see `node`."""
+        node = await self.node(call, node_id)
+        found = await self._neighbours(node, [(call, linked.prefix), (asked, "")])
+        return _with_neighbours(placed(linked, node), found)
+
+    async def own_node(self, call: ProjectCall, node_id: str, others: Sequence[OtherProject]) -> Answer:
+        """Return a node with its neighbours in linked projects; see `node`."""
+        node = await self.node(call, node_id)
+        opened = await self.elsewhere(others, call, SearchQuery("", 0), node["degraded"])
+        beside = [(each.call, each.linked.prefix) for each in opened if each.linked is not None]
+        return _with_neighbours(node, await self._neighbours(node, [(call, ""), *beside]))
+
+    async def _neighbours(
+        self, node: Answer, calls: Sequence[tuple[ProjectCall, str]]
+    ) -> dict[str, list[Answer]]:
+        if "symbol" not in node or "callers" not in node or len(calls) < 2:
+            return {}
+        projects = [(call.snapshot, prefix) for call, prefix in calls]
+        return await self._work.in_builder(partial(_neighbours_in, projects, node["path"], node["symbol"]))
 
     async def changes(self, call: ProjectCall, span: str) -> Answer:
         """Return what a range of commits, or the work tree, breaks; `changes.py` describes it.
@@ -140,17 +181,21 @@ class SearchAnswers:
             "clock": project.clock,
         }
 
-    async def query(self, call: ProjectCall, question: SearchQuery) -> Answer:
-        """Answer a question with hits and their snippets."""
-        degraded = await self._settle(call)
-        result: SearchResult
-
-        async def read() -> tuple[list[Answer], Sequence[str]]:
-            nonlocal result
-            result = await self._searching.search(call.project, question, call.deadline, call.policy)
-            return await self._described(partial(_describe, call.snapshot, question, result), degraded)
-
-        results = await self._read_fresh(call, read, degraded, words=True)
+    async def query(
+        self, call: ProjectCall, question: SearchQuery, others: Sequence[OtherProject] = ()
+    ) -> Answer:
+        """Answer a question with hits and their snippets, of the project and of other ones."""
+        degraded: list[str] = []
+        elsewhere = self._work.start(self.elsewhere(others, call, question, degraded), "ask others")
+        degraded += await self._settle(call)
+        found = await self._searching.search(call.project, question, call.deadline, call.policy)
+        asked = [Asked(call, found), *await elsewhere]
+        if len(asked) > 1 and any(each.result.intent == "structural" for each in asked):
+            asked = await self._work.in_builder(partial(_over_borders, question, asked))
+        if len(asked) == 1:
+            result, results = await self._lines(asked[0], question, degraded)
+        else:
+            result, results = await self._together(asked, question, degraded)
         reply = {
             "intent": result.intent,
             "route": result.route,
@@ -168,6 +213,83 @@ class SearchAnswers:
         if not gate.knows_any:
             return reply  # the method's guard masks what needs it
         return await self._work.in_builder(partial(gate.of_record, reply))
+
+    async def elsewhere(
+        self,
+        others: Sequence[OtherProject],
+        call: ProjectCall,
+        question: SearchQuery,
+        degraded: list[str],
+    ) -> list[Asked]:
+        """Return what is found in other projects; `degraded` gets those that are late or fail."""
+        asking = [self._work.start(self._ask_other(each, call, question), "ask another") for each in others]
+        if asking:
+            await asyncio.wait(asking, timeout=call.deadline.left(LINKED_WAIT_S))
+        found = []
+        for other, future in zip(others, asking, strict=True):
+            try:
+                found.append(future.result())
+            except asyncio.InvalidStateError:
+                future.cancel()
+                degraded.append(f"{other.linked.prefix} didn't answer in time")
+            except FovealError as error:
+                degraded.append(f"{other.linked.prefix} can't be asked: {error}")
+        return found
+
+    async def _ask_other(self, other: OtherProject, call: ProjectCall, question: SearchQuery) -> Asked:
+        """Search another project, within the time that the answer waits for it. An empty question only opens
+        it."""
+        deadline = Deadline(asyncio.get_running_loop().time() + call.deadline.left(LINKED_WAIT_S))
+        there = ProjectCall(await other.open(), other.policy, call.fresh, deadline)
+        late = await self._settle(there)
+        if not question.text.strip():
+            return Asked(there, replace(NOTHING_FOUND, degraded=tuple(late)), other.linked)
+        question = replace(question, first=frozenset())
+        found = await self._searching.search(there.project, question, deadline, other.policy)
+        said = (*there.snapshot.degraded, *found.degraded, *late)
+        return Asked(there, replace(found, degraded=said), other.linked)
+
+    async def _together(
+        self, asked: Sequence[Asked], question: SearchQuery, degraded: list[str]
+    ) -> tuple[SearchResult, list[Answer]]:
+        """Return the results of several projects, and how the first of those that are shown was found."""
+        own, results, leading = asked[0].result, list[Answer](), list[SearchResult]()
+        found = [each.result for each in asked]
+        for each, by, shown in zip(asked, shifts(found), chosen(found), strict=True):
+            if each.linked is not None:
+                degraded += each.said({*own.degraded, *degraded})
+            if shown:
+                result, lines = await self._lines(each, question, degraded, by)
+                leading.append(result)
+                known = of_files(result, is_own=each.linked is None)
+                for line in lines:
+                    if not line.get("certainty"):
+                        line.setdefault("probability", known.get(line["node_id"], 0.0))
+                if each.linked is not None:
+                    said = {"repository": each.linked.name, "root": each.linked.root}
+                    lines = [placed(each.linked, line) | said for line in lines]
+                results += lines
+        lead = next(iter(leading), own)
+        is_graph = bool(results) and bool(results[0].get("certainty"))
+        limit = question.graph_limit if is_graph else question.for_agent or question.limit
+        return replace(lead, degraded=own.degraded), together(results, limit)
+
+    async def _lines(
+        self, asked: Asked, question: SearchQuery, degraded: list[str], lowered_by: float = 0.0
+    ) -> tuple[SearchResult, list[Answer]]:
+        """Return the results in the form of the reply. If a shown file changed, the search is repeated."""
+        call, result, is_first = asked.call, asked.result, True
+
+        async def read() -> tuple[list[Answer], Sequence[str]]:
+            nonlocal result, is_first
+            if not is_first:
+                result = await self._searching.search(call.project, question, call.deadline, call.policy)
+            is_first = False
+            result = lowered(result, lowered_by)
+            return await self._described(partial(_describe, call.snapshot, question, result), degraded)
+
+        lines = await self._read_fresh(call, read, degraded, words=True)
+        return result, lines
 
     async def _read_fresh(
         self,
@@ -208,6 +330,40 @@ class SearchAnswers:
         await self._freshness.wait_searchable(project, deadline)
         late = ["the tree was not compared with the disk in time"] if call.fresh == "tree" else []
         return [*late, *filter(None, (project.index_state.unsettled(project.tree, call.policy),))]
+
+
+def _over_borders(question: SearchQuery, asked: Sequence[Asked]) -> list[Asked]:
+    from .border_hits import over_borders  # imported here for the same reason as below
+
+    answered = [
+        (
+            each.call.snapshot,
+            each.linked.prefix if each.linked is not None else os.path.basename(each.call.project.root),
+            each.result,
+        )
+        for each in asked
+    ]
+    found = over_borders(question, answered)
+    return [replace(each, result=result) for each, result in zip(asked, found, strict=True)]
+
+
+def _neighbours_in(
+    projects: Sequence[tuple[ProjectSnapshot, str]], path: str, symbol: str
+) -> dict[str, list[Answer]]:
+    from .border_hits import neighbours_over_borders  # imported here too
+
+    return neighbours_over_borders(projects, path, symbol)
+
+
+def _with_neighbours(node: Answer, found: dict[str, list[Answer]]) -> Answer:
+    """Return a node with its neighbours in other projects, which replace what was known by name only."""
+    merged: dict[str, list[Answer]] = {}
+    for relation, entries in found.items():
+        taken = {(each["path"], each["line"], each.pop("name", "")) for each in entries}
+        known = node.get(relation, [])
+        own = [each for each in known if (each["path"], each["line"], each.get("name", "")) not in taken]
+        merged[relation] = [*entries, *own]
+    return node | merged
 
 
 def _read_changes(snapshot: ProjectSnapshot, span: str) -> Diff:

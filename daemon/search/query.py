@@ -182,6 +182,7 @@ class SearchResult(Struct, frozen=True):
     """The hits for a question, best first, and how they were found. `hint` says what to do if there are none.
 
     `need` is the probability that the prompt needs code, None if unknown or if no definitions were requested.
+    `near` says that the name which was asked for is unknown, and the hits have one that is spelled alike.
     """
 
     hits: tuple[Hit, ...]
@@ -191,6 +192,7 @@ class SearchResult(Struct, frozen=True):
     degraded: tuple[str, ...]
     hint: str = ""
     need: Need | None = None
+    near: bool = False
 
 
 NOTHING_FOUND = SearchResult((), "hybrid", "hybrid", (), ())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
@@ -143,6 +144,17 @@ def parts_at(record: Mapping[str, Any], key: str) -> list[str]:
     return [part for part in parts if isinstance(part, str) and part]
 
 
+def time_of(milliseconds: object) -> str:
+    """Return a time in milliseconds since 1970 as ISO 8601, "" for anything else."""
+    try:
+        seconds = milliseconds / 1000 if isinstance(milliseconds, int | float) else None
+        return (
+            "" if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+        )
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
 def cut(text: str, characters: int) -> str:
     """Return a text of at most `characters`: its head, a mark and its tail."""
     if len(text) <= characters:
@@ -152,12 +164,15 @@ def cut(text: str, characters: int) -> str:
 
 
 _TOOL_NAMES: Mapping[Tool, str] = {
-    "edit": "Edit MultiEdit NotebookEdit apply_patch edit str_replace_editor replace multiedit patch",
-    "write": "Write create write_file write",
-    "read": "Read NotebookRead read_file view_image view read",
+    "edit": (
+        "Edit MultiEdit NotebookEdit apply_patch ApplyPatch edit str_replace_editor replace multiedit patch "
+        "editor"
+    ),
+    "write": "Write Create create write_file write",
+    "read": "Read NotebookRead read_file view_image view read read_files",
     "run": (
         "Bash PowerShell bash powershell local_shell run_shell_command run shell shell_command "
-        "exec_command container.exec unified_exec"
+        "exec_command container.exec unified_exec run_commands Execute"
     ),
     "agent": "Agent Task spawn_agent task invoke_agent agent",
 }
@@ -225,6 +240,10 @@ class TranscriptReader:
     def entries_of(self, line: int, record: Record) -> list[TranscriptEntry]:
         """Return the entries that a record adds or completes."""
         raise NotImplementedError
+
+    def ends(self, data: bytes) -> bool:
+        """Whether a last line without a line break is the whole end of a file."""
+        return False
 
     def finish(self) -> list[TranscriptEntry]:
         """Return the entries that were begun and not completed."""

@@ -28,7 +28,7 @@ from .transcript_file import Line
 
 _ENDED = frozenset({"success", "error", "cancelled"})
 _SPEAKERS: dict[str, EntryKind] = {"user": "user", "gemini": "agent"}
-_EXIT_CODE = re.compile(r"(?m)^Exit Code: -?[1-9]\d*$")
+EXIT_CODE = re.compile(r"(?m)^Exit Code: -?[1-9]\d*$")
 _REPORT = re.compile(r"(?s)\A.{0,300}?^Result:\n", re.MULTILINE)
 """The lines before a subagent's report."""
 _SETUP = "<session_context>"
@@ -96,7 +96,7 @@ class GeminiReader(TranscriptReader):
             text_at(map_at(map_at(part, "functionResponse"), "response"), "output", "error")
             for part in maps_at(call, "result")
         )
-        failed = call.get("status") != "success" or (tool == "run" and bool(_EXIT_CODE.search(text)))
+        failed = call.get("status") != "success" or (tool == "run" and bool(EXIT_CODE.search(text)))
         entries = self.ended_call(blank, name, text_at(call, "id"), meant, text, failed=failed)
         if tool == "agent" and not failed:
             return [*entries[:1], *blank.message("handback", said(_REPORT.sub("", text)))]

@@ -6,8 +6,6 @@ parent's id.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from msgspec.structs import replace
 
 from .codex import call_of as codex_call
@@ -21,6 +19,7 @@ from .entry import (
     map_at,
     maps_at,
     text_at,
+    time_of,
 )
 from .injections import said
 
@@ -44,7 +43,11 @@ class OpenCodeReader(TranscriptReader):
         self.cwd = self.cwd or text_at(map_at(info, "path"), "cwd")
         self.owner = session if parent else ""
         blank = TranscriptEntry(
-            "agent", line, at=_time(info), agent_id=self.owner, session_id=parent or session
+            "agent",
+            line,
+            at=time_of(map_at(info, "time").get("created")),
+            agent_id=self.owner,
+            session_id=parent or session,
         )
         kind: EntryKind = "user" if role == "user" else "boundary" if info.get("summary") is True else "agent"
         entries: list[TranscriptEntry] = []
@@ -67,12 +70,3 @@ class OpenCodeReader(TranscriptReader):
             call = replace(call, paths=codex_call("apply_patch", patch).paths)
         failed = status == "error" or map_at(state, "metadata").get("exit") not in (0, None)
         return self.ended_call(blank, name, call_id, call, text_at(state, "output", "error"), failed=failed)
-
-
-def _time(info: Record) -> str:
-    """Return the time of a message, which the host gives in milliseconds since the epoch."""
-    milliseconds = map_at(info, "time").get("created", "")
-    try:
-        return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")
-    except (TypeError, ValueError, OverflowError, OSError):
-        return ""

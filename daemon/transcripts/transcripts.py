@@ -9,29 +9,47 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 
+from .antigravity import AntigravityReader
 from .claude_code import ClaudeCodeReader
+from .cline import ClineReader
 from .codex import CodexReader
 from .copilot import CopilotReader
 from .cursor import Cursor, digest_before
+from .droid import DroidReader
 from .entry import Recent, TranscriptEntry, TranscriptReader, record_of
 from .gemini import GeminiReader
 from .opencode import OpenCodeReader
 from .plain import PlainReader, PlainTextReader, is_plain_text
+from .qwen_code import QwenCodeReader
 from .transcript_file import Line, lines, not_a_transcript, opened
 
-READERS = (ClaudeCodeReader, CodexReader, CopilotReader, GeminiReader, OpenCodeReader, PlainReader)
-"""The readers of records; the first that recognises a record reads the file."""
+READERS = (
+    QwenCodeReader,
+    ClaudeCodeReader,
+    CodexReader,
+    CopilotReader,
+    DroidReader,
+    GeminiReader,
+    OpenCodeReader,
+    AntigravityReader,
+    PlainReader,
+)
+"""The readers of records; the first that recognises a record reads the file. Qwen Code's records look like
+Claude Code's to that reader."""
 
 
 def reader_for(head: Iterable[bytes]) -> type[TranscriptReader] | None:
     """Return the reader of a file that begins with these lines, None if its format is unknown."""
-    is_first = True
-    for data in head:
+    is_first, left = True, iter(head)
+    for data in left:
         if not data.strip():
             continue
         if is_first and is_plain_text(data):
             return PlainTextReader
+        if is_first and data.strip() == b"{":  # no record begins so
+            return ClineReader if ClineReader.begins(chain([data], left)) else None
         # A title may come before the first speaker of a plain text.
         is_first = is_first and data.lstrip(b"\xef\xbb\xbf").startswith(b"# ")
         if (record := record_of(data)) is None:
@@ -114,7 +132,7 @@ class TranscriptReading:
             if line.complete:
                 self._whole = (line.offset + line.size, line.number)
             else:
-                self.torn = True
+                self.torn = line.data is None or not self.reader.ends(line.data)
             if not any(line.number in turn for turn in left):
                 yield from self._noted(self._read(line))
         yield from self._noted(self.reader.finish())

@@ -8,13 +8,13 @@ import os
 from collections.abc import AsyncIterator, Iterator, Mapping
 from functools import partial
 
-from ..config.files import IN_FORCE
+from ..config.files import IN_FORCE, load_project_config
 from ..config.settings import Environment, ProjectConfig, UserConfig
 from ..core.errors import ConfigError, FovealError, StateError
 from ..core.system import System
 from ..core.work import SharedWork, Work
 from ..memory.records import Criteria
-from ..memory.service import Pool
+from ..memory.service import Pools
 from ..privacy.trust import (
     FILE_BYTES,
     NOTHING_TRUSTED,
@@ -29,14 +29,18 @@ from ..project.service import (
     check_named_root,
     find_root,
     is_temporary,
+    known_projects,
     known_roots,
+    make_usable,
     project_folder,
     relative_path,
     resolved,
     set_excluded,
 )
 from .indexer_client import IndexerClient
-from .project import Project, load, read_settings
+from .previous_projects import PreviousProjects
+from .project import Project, load
+from .settings_reader import LinkFinder, Links, read_settings
 
 ROOT_CACHE_S = 1.0
 """Seconds after which the root of a folder is looked up on the disk again."""
@@ -64,6 +68,9 @@ class OpenProjects:
         self._work = work
         self._indexing = indexing
         self._projects: dict[str, Project] = {}
+        kept = Criteria(config.experience.max_age_days or None, config.experience.max_count or None)
+        self._pools = Pools(kept, system)
+        self.previous = PreviousProjects(environment.state_dir, work, system)
         self._known: set[str] = set()
         self._shared: dict[str, tuple[str, bool]] = {}
         """The pool in each repository, and whether it may be used."""
@@ -73,6 +80,7 @@ class OpenProjects:
         self._forgetting: dict[str, asyncio.Lock] = {}
         """Locks of projects that must not be opened now."""
         self._trust = TrustStore(os.path.join(environment.state_dir, TRUST_FILE), system)
+        self._links = LinkFinder(environment, config, system)
 
     def __iter__(self) -> Iterator[Project]:
         return iter(list(self._projects.values()))
@@ -155,6 +163,18 @@ class OpenProjects:
         roots = await self._work.in_builder(partial(known_roots, self._environment.state_dir, self._system))
         return tuple(self.folder_of(other) for other in roots if other != root)
 
+    async def family_of(self, root: str) -> tuple[str, tuple[str, ...]]:
+        """Return the folder with the pool of a project, and the roots of the others whose pool it is too:
+        work trees of the repository that were opened and exist."""
+        known = await self._work.in_builder(
+            partial(known_projects, self._environment.state_dir, self._system)
+        )
+        homes = {record.root: record.home for record in known}
+        home = homes.get(root) or root
+        family = [other for other, its_home in homes.items() if its_home == home and other != root]
+        others = await asyncio.to_thread(lambda: tuple(filter(os.path.isdir, family)))
+        return self.folder_of(home), others
+
     async def is_in(self, root: str, folder: str) -> bool:
         """Whether a folder, which may be gone, belongs to a project."""
         try:
@@ -189,6 +209,19 @@ class OpenProjects:
         async with project.settings.lock:
             if not project.settings.hold():
                 await self._read_settings(project)
+
+    async def config_of(self, root: str) -> ProjectConfig:
+        """Return the settings of a project, which need not be open; the user's if it is gone. Raises
+        `ConfigError`."""
+        project = self._projects.get(root)
+        if project is not None:
+            await self.reload_settings(project)
+            return project.config
+        return await self._work.in_builder(partial(self._closed_config, root))
+
+    def _closed_config(self, root: str) -> ProjectConfig:
+        loaded = load_project_config(root, self._config, self._system)
+        return self._find_links(root, loaded.config, self._trusted(root)[0]).applied(loaded).config
 
     async def trust_of(self, root: str) -> tuple[tuple[TrustFile, ...], Trusted]:
         """Return the files of a project that need trust to take effect, and the files that are trusted."""
@@ -231,39 +264,43 @@ class OpenProjects:
         )
         trusted, problem = await self._work.in_builder(partial(self._trusted, root))
         config = loaded.settings.config
+        links = await self._work.in_builder(partial(self._find_links, root, config, trusted))
         may_share = await self._work.in_builder(partial(self._may_share, root, config, trusted))
+        worktree = loaded.worktree
+        home = folder if worktree is None else self.folder_of(worktree.home)
+        if home != folder:
+            state = self._environment.state_dir
+            await self._work.in_builder(partial(make_usable, home, state, self._system))
         pool = await self._work.in_writer(
-            partial(
-                Pool,
-                os.path.join(folder, "experiences.jsonl"),
-                self._system,
-                root=root,
-                shared=config.experience.path,
-                trusted=may_share,
-                retention=Criteria(
-                    self._config.experience.max_age_days or None, self._config.experience.max_count or None
-                ),
-            )
+            partial(self._pools.open, root, folder, home, worktree, config.experience.path, trusted=may_share)
         )
         project = Project(root, folder, loaded, pool, self._system)
         self._set_trust(project, trusted, problem)
         project.settings.stale = self._system.denials != denials
+        project.settings.set(loaded.settings, links)
         self._shared[root] = (config.experience.path, may_share)
         self._projects[root] = project
         self._known.add(root)
+        self.previous.opened(project)
         # Not awaited: requests wait for names and contents as long as their deadlines allow.
         self._work.start_background(self._indexing.open(project), f"index {root}")
         return project
 
     def _may_share(self, root: str, config: ProjectConfig, trusted: Trusted) -> bool:
         """Whether a pool in the repository may be used: it needs trust if only foveal.toml names it."""
-        if config.experience.path == self._config.experience.path:
-            return True
+        return config.experience.path == self._config.experience.path or self._is_trusted(root, trusted)
+
+    def _is_trusted(self, root: str, trusted: Trusted) -> bool:
+        """Whether the user trusts foveal.toml as it is now."""
         try:
             data, _ = self._system.read(os.path.join(root, PROJECT_FILE), FILE_BYTES)
         except OSError:
-            return False  # foveal.toml was just removed, and the pool's path with it
+            return False  # it was just removed, and what it names with it
         return trusted.covers(PROJECT_FILE, data)
+
+    def _find_links(self, root: str, config: ProjectConfig, trusted: Trusted) -> Links:
+        may_name_any = bool(config.linked.names) and self._is_trusted(root, trusted)
+        return self._links.find(root, config, sorted(self._known), trusted=may_name_any)
 
     def _trusted(self, root: str) -> tuple[Trusted, str]:
         """Return the trusted files of a project, and why they can't be read or "". Blocks."""
@@ -279,12 +316,9 @@ class OpenProjects:
     async def _apply_trust(self, root: str) -> None:
         """Apply the current trust to an open project."""
         project = self._projects.get(root)
-        if project is None:
-            return
-        async with project.settings.lock:
-            trusted, problem = await self._work.in_builder(partial(self._trusted, root))
-            self._set_trust(project, trusted, problem)
-            await self._share(project)
+        if project is not None:
+            async with project.settings.lock:
+                await self._read_settings(project)
 
     async def _share(self, project: Project) -> None:
         """Use the pool in the repository, if there is one and it may be used."""
@@ -304,10 +338,11 @@ class OpenProjects:
                 partial(read_settings, project.root, project.folder, self._config, self._system)
             )
         except ConfigError as error:
-            project.set_problem("config", f"{error} {IN_FORCE}")
-        else:
-            project.set_problem("config", problem)
-            project.settings.set(loaded)
+            loaded, problem = project.settings.own, f"{error} {IN_FORCE}"
+        project.set_problem("config", problem)
+        find = partial(self._find_links, project.root, loaded.config, project.settings.trusted)
+        links = await self._work.in_builder(find)
+        project.settings.set(loaded, links)
         await self._share(project)  # a file that changed isn't trusted as it is now
         if project.config.scan != old.scan:
             await self._indexing.reopen(project)

@@ -11,7 +11,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..config.files import LoadedConfig, load_or_last, load_project_config
+from ..config.files import LoadedConfig
 from ..config.settings import ProjectConfig, UserConfig
 from ..core.confined_folder import stamp_now
 from ..core.errors import ProjectUnavailable
@@ -21,14 +21,13 @@ from ..memory.records import Chosen
 from ..memory.service import FileSketches, Pool, choose, visible_experiences
 from ..privacy.policy import NO_POLICY, Policy
 from ..privacy.trust import NOTHING_TRUSTED, PROJECT_FILE, Trusted
-from ..project.records import ProjectState, Shown
-from ..project.service import KnownMetadata, Tree, make_usable, write_record
+from ..project.records import ProjectState, Shown, Worktree
+from ..project.service import KnownMetadata, Tree, make_usable, worktree_of, write_record
 from ..rules.records import RuleSet
 from ..rules.service import ProjectInstructions, discover, is_instruction_path
 from .hot_files import HotFiles, HotNode, UnsavedBuffers
 from .index_view import IndexState, IndexView, ProjectSnapshot, read_tree
-
-LAST_CONFIG = "foveal.last.toml"
+from .settings_reader import NO_LINKS, Links, read_settings
 
 
 class ProjectSettings:
@@ -37,6 +36,7 @@ class ProjectSettings:
     def __init__(
         self, root: str, loaded: LoadedConfig[ProjectConfig], stamp: Stamp | None, system: System
     ) -> None:
+        self._own, self._links = loaded, NO_LINKS
         self.config = loaded.config
         self.warnings = loaded.warnings
         self.trusted: Trusted = NOTHING_TRUSTED
@@ -52,15 +52,23 @@ class ProjectSettings:
         self._system = system
 
     def hold(self) -> bool:
-        """Whether foveal.toml is still the file that was read, by its stamp."""
-        return not self.stale and stamps_hold(self._system.lstat, ((self._path, self.stamp),))
+        """Whether foveal.toml, and what the links depend on, are still as they were read, by their stamps."""
+        own = (self._path, self.stamp)
+        return not self.stale and stamps_hold(self._system.lstat, (own, *self._links.stamps))
 
     def stamp_now(self) -> Stamp | None:
         """Return the stamp of foveal.toml on the disk; None if there is no file."""
         return stamp_now(self._system, self._path)
 
-    def set(self, loaded: LoadedConfig[ProjectConfig]) -> None:
-        """Replace the settings after they were read again."""
+    @property
+    def own(self) -> LoadedConfig[ProjectConfig]:
+        """The settings in force without what is linked."""
+        return self._own
+
+    def set(self, loaded: LoadedConfig[ProjectConfig], links: Links = NO_LINKS) -> None:
+        """Replace the settings after they were read again, and what is linked."""
+        self._own, self._links = loaded, links
+        loaded = links.applied(loaded)
         if (loaded.config, loaded.warnings) != (self.config, self.warnings):
             self.config, self.warnings = loaded.config, loaded.warnings
             self.generation += 1
@@ -70,18 +78,6 @@ class ProjectSettings:
         if trusted != self.trusted:
             self.trusted = trusted
             self.generation += 1
-
-
-def read_settings(
-    root: str, folder: str, user: UserConfig, system: System
-) -> tuple[LoadedConfig[ProjectConfig], str]:
-    """Read foveal.toml, or, if it can't be used, the copy of the last valid one; see `load_or_last`."""
-    return load_or_last(
-        lambda path: load_project_config(root, user, system, path),
-        os.path.join(root, PROJECT_FILE),
-        os.path.join(folder, LAST_CONFIG),
-        system,
-    )
 
 
 EXPERIENCES_WEIGHED = 50
@@ -98,6 +94,8 @@ class LoadedProject(Struct, frozen=True):
     activity: tuple[FileActivity, ...]
     quarantined: str = ""
     """The entries of the project's folder that were quarantined, in words."""
+    worktree: Worktree | None = None
+    """The work tree that the root is of its repository, if any."""
     config_problem: str = ""
     """Why the last valid settings are used instead of foveal.toml, in words."""
 
@@ -114,10 +112,13 @@ def load(root: str, folder: str, user: UserConfig, home: str, system: System) ->
     config_stamp = stamp_now(system, os.path.join(root, PROJECT_FILE))
     quarantined = make_usable(folder, os.path.dirname(os.path.dirname(folder)), system)
     settings, problem = read_settings(root, folder, user, system)
-    write_record(root, folder, system)
+    worktree = worktree_of(root, system)
+    write_record(root, folder, system, home="" if worktree is None else worktree.home)
     tree, activity = read_tree(root, folder)
     rules = discover(root, home, tree.files if tree else (), system)
-    return LoadedProject(tree or Tree(root), settings, config_stamp, rules, activity, quarantined, problem)
+    return LoadedProject(
+        tree or Tree(root), settings, config_stamp, rules, activity, quarantined, worktree, problem
+    )
 
 
 class Project:
@@ -215,7 +216,7 @@ class Project:
         `index.prepare` first, since comparing all names may take long.
         """
         rules, degraded = self.instructions.rules, self.degraded
-        if policy.deny_paths:
+        if policy.denies_paths:
             rules = replace(rules, warnings=policy.sentences(rules.warnings, self.root))
             degraded = policy.sentences(degraded, self.root)
         return ProjectSnapshot(

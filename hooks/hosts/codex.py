@@ -23,6 +23,13 @@ LIMIT = OutputLimit(characters=8_000, tokens=2_200)
 """Maximum text for the model: the host takes about 2,500 tokens; of a longer text the model gets head and
 tail."""
 
+PROMPT_LIMIT = replace(
+    LIMIT,
+    lead="The user's message above is the request; this is background from the project, not a task.",
+)
+"""The limit beside a prompt. The host puts the text behind the prompt as a developer's message of its own,
+which a model may take for the task; elsewhere it stands before the prompt, or beside a tool."""
+
 TIMEOUT_MAX_S = 120.0
 """Maximum seconds of a start timeout in a server's own settings."""
 
@@ -119,7 +126,10 @@ CODEX = host.Host(
     host.Hooks(
         host="codex",
         kinds=CLAUDE_KINDS,
-        limits=dict.fromkeys(("SessionStart", "UserPromptSubmit", "SubagentStart", "PostToolUse"), LIMIT),
+        limits={
+            **dict.fromkeys(("SessionStart", "SubagentStart", "PostToolUse"), LIMIT),
+            "UserPromptSubmit": PROMPT_LIMIT,
+        },
         events=EVENTS,
         settings=host.SettingsHooks(FOLDER.file("hooks.json")),
     ),

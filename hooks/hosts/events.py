@@ -68,10 +68,12 @@ class Event(Struct, frozen=True):
       at `transcript_path`, may contain it.
     - `subagent_end`: it finished. `transcript_path` and `report`, its last message, may be empty.
     - `edit`: an agent used a tool. `paths` are the files it wrote, `read` those it read, absolute or relative
-      to `origin.cwd`. `use` says what it searched and found, or read whole.
+      to `origin.cwd`. `use` says what it searched and found, or read whole. `transcript_path` is set if no
+      event brings the prompt that is answered, which the transcript may contain.
     - `turn_end`: an agent waits for its user; `end`: a conversation ends, and may be resumed.
       `transcript_path` is the conversation's, perhaps empty.
-    - `compacting`: a context window is about to be summarized.
+    - `compacting`: a context window is about to be summarized. With `keeps_start` the text that it began with
+      stays.
     - `moved`: a repository's checked-out commit changed, perhaps to a new commit.
     """
 
@@ -86,3 +88,4 @@ class Event(Struct, frozen=True):
     paths: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
     use: ToolUse | None = None
+    keeps_start: bool = False

@@ -40,6 +40,10 @@ class Fields:
         """Whether one of the fields is set: neither false nor 0 nor empty."""
         return any(self._values.get(name) for name in names)
 
+    def value(self, name: str) -> object:
+        """Return a field as it is, None if it is missing."""
+        return self._values.get(name)
+
     def text(self, *names: str) -> str:
         """Return the first field that is a non-empty string, as valid UTF-8."""
         for name in names:

@@ -11,11 +11,13 @@ from msgspec import Struct
 class OutputLimit(Struct, frozen=True):
     """Maximum text for the model in characters, and in tokens if the host counts those.
 
-    Without characters the host takes no text.
+    Without characters the host takes no text. `lead` is the text's first line, where the host puts the text
+    so that a model needs one; it counts.
     """
 
     characters: int = 0
     tokens: int | None = None
+    lead: str = ""
 
 
 class HookAnswer(Struct, frozen=True):

@@ -52,6 +52,7 @@ EDITING_TOOLS = frozenset(
     (
         *("Write", "Edit", "MultiEdit", "NotebookEdit", "write_file", "replace", "edit", "create"),
         *("str_replace_editor", "editFiles", "createFile", "replace_string_in_file", "create_file"),
+        *("Create", "fs_write"),
     )
 )
 
@@ -67,7 +68,10 @@ class HookFormat(Struct, frozen=True, kw_only=True):
     With `replays` a resumed session of the host still has the injected texts. `default_agent` is the type of
     a subagent that is announced without one. `escapes` says that the host turns angle brackets in texts into
     entities, so that there may be none; `shows_messages` that its user sees messages. `answer_key` is the
-    field for the text in the answer to an event in camel case. `refine` changes what is the host's own in an
+    field for the text in the answer to an event in camel case, and `answer_also` are fields beside it, by
+    event. `own_answer` writes the answer of a host with a form of its own, given the event's name and the
+    text. `since` is the first version of the host that takes text for an event. `translated` returns an event
+    whose fields no other host has, in Claude Code's words. `refine` changes what is the host's own in an
     event, or returns None for an event that foveal doesn't use.
     """
 
@@ -79,10 +83,17 @@ class HookFormat(Struct, frozen=True, kw_only=True):
     escapes: bool = False
     shows_messages: bool = True
     answer_key: str = ""
+    answer_also: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    since: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    own_answer: Callable[[str, str], str] | None = None
+    translated: Callable[[str, Fields], tuple[str, Fields]] = lambda name, fields: (name, fields)
     refine: Callable[[Event, Fields], Event | None] = lambda event, fields: event
 
-    def limit(self, event_name: str) -> OutputLimit:
-        """Return the maximum text for the model in the answer to an event."""
+    def limit(self, event_name: str, version: str = "") -> OutputLimit:
+        """Return the maximum text for the model in the answer to an event of a version of the host ("" if it
+        isn't known, which counts as an old one)."""
+        if parts_of(version) < self.since.get(event_name, ()):
+            return NO_OUTPUT
         return self.limits.get(event_name, NO_OUTPUT)
 
     def read(self, fields: Fields, name: str, cwd: str) -> Event | None:
@@ -90,25 +101,34 @@ class HookFormat(Struct, frozen=True, kw_only=True):
 
         `name` is the event's as the host writes it; `cwd` is used if the payload names no folder.
         """
+        own_name, (name, fields) = name, self.translated(name, fields)
         kind = self.kinds.get(name)
         if kind is None:
             return None
         event = _event(kind, _origin(self.host, kind, fields, cwd), fields, self)
-        if event is not None and event.kind == "edit" and not event.paths and name not in self.limits:
+        if event is not None and event.kind == "edit" and not event.paths and own_name not in self.limits:
             return None  # only hosts that take text after a tool are answered then
         return event and self.refine(event, fields)
 
     def write(self, name: str, answer: HookAnswer) -> str:
         """Return the text to print, "" for none."""
         context = without_angles(answer.context) if self.escapes else answer.context
+        if self.own_answer:
+            return self.own_answer(name, context) if context else ""
         if self.answer_key and name[:1].islower():
-            return json_line({self.answer_key: context} if context else {})
+            also = self.answer_also.get(name, {})
+            return json_line({**also, self.answer_key: context} if context else {})
         output: dict[str, object] = {}
         if answer.message and self.shows_messages:
             output["systemMessage"] = answer.message
         if context:
             output["hookSpecificOutput"] = {"hookEventName": name, "additionalContext": context}
         return json_line(output)
+
+
+def parts_of(version: str) -> tuple[int, ...]:
+    """Return the numbers of a version, none for an unknown one, which is then older than any."""
+    return tuple(int(part) for part in version.split(".") if part.isdigit())
 
 
 def _origin(host: str, kind: EventKind, fields: Fields, cwd: str) -> Origin:

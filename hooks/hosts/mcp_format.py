@@ -70,6 +70,15 @@ class ServerDefinition:
         """Return a field's raw value, None if it is missing."""
         return self._fields.get(name)
 
+    def within(self, name: str) -> ServerDefinition:
+        """Return the definition with the fields of an object in it."""
+        inner = self._fields.get(name)
+        return (
+            ServerDefinition({**self._fields, **inner}, self._is_harmful)
+            if isinstance(inner, Mapping)
+            else self
+        )
+
     def text(self, name: str) -> str:
         """Return a field that is a string, "" if it is missing or null."""
         return self._checked(name, self._fields.get(name, ""))

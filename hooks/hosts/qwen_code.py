@@ -3,8 +3,8 @@
 Sources: its documentation (QwenLM/qwen-code, docs/users/features/hooks.md and mcp.md), and versions 0.15.10
 and 0.24.4, run against a model that records its requests. There, text from SessionStart and SubagentStart
 didn't reach the model, so the first prompt brings it; a resumed session still has it. UserPromptSubmit also
-comes after each tool, with an empty prompt. A subagent's transcript is its parent's, so its last message
-counts. Text for the model is escaped, so angle brackets in it are replaced.
+comes after each tool, with an empty prompt. Version 0.15.10 names the parent's transcript for a subagent, so
+its last message counts there. Text for the model is escaped, so angle brackets in it are replaced.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import re
 from msgspec.structs import replace
 
 from . import host
+from .events import Event
+from .fields import Fields
 from .hook_answer import OutputLimit
 from .hook_format import CLAUDE_KINDS
 from .mcp_format import BARE_VARIABLES, VariableSyntax, places, read_gemini_server
@@ -36,6 +38,14 @@ EVENTS = (
 )
 
 
+def _refine(event: Event, fields: Fields) -> Event | None:
+    if event.kind == "prompt" and not event.prompt.strip():  # it comes at each round of tools
+        return None
+    if event.kind == "subagent_end" and event.transcript_path == fields.text("transcript_path"):
+        return replace(event, transcript_path="")
+    return event
+
+
 QWEN_CODE = host.Host(
     "qwen-code",
     TITLE,
@@ -45,9 +55,7 @@ QWEN_CODE = host.Host(
         limits=dict.fromkeys(("UserPromptSubmit", "PostToolUse"), LIMIT),
         default_agent="general-purpose",
         escapes=True,
-        refine=lambda event, fields: (
-            replace(event, transcript_path="") if event.kind == "subagent_end" else event
-        ),
+        refine=_refine,
         events=EVENTS,
         settings=host.SettingsHooks(SETTINGS, named=True, unit=1000),
     ),

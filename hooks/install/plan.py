@@ -205,7 +205,7 @@ def _registrations(targets: Iterable[Target]) -> tuple[Change, ...]:
         if after == found.data:
             continue
         if target.executable and found.data is not None and not found.mode & 0o100:
-            raise InstallError(f"{target.path} isn't executable, so git skips it", f"chmod +x {target.path}")
+            raise InstallError(f"{target.path} isn't executable, so it is skipped", f"chmod +x {target.path}")
         # What held us before has its copy, and we take ourselves out of it without one.
         is_new = found.data is not None and not target.is_made and not target.holds(found.data)
         changes.append(Change(target, found, after, is_new))

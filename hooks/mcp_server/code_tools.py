@@ -1,4 +1,4 @@
-"""The tools about code: search_code, find_symbol, and changes, which says what a diff breaks."""
+"""The tool about code, search_code: places for a question, definitions, and what a diff breaks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from ...ipc.errors import NOT_FOUND, RpcError
 from ..changes import groups, summary
-from .caller import DaemonSession, ToolError
+from .caller import DaemonSession
 from .tool import (
     CHARACTERS_PER_TOKEN,
     NOTE,
@@ -17,7 +17,6 @@ from .tool import (
     cut,
     inline,
     max_tokens,
-    number,
     optional_number,
     plain,
     text,
@@ -69,22 +68,22 @@ def headline(place: dict[str, Any]) -> str:
     return f"{where} {plain(place['kind'], 40)}{name}{unsure}{why}{begins}"
 
 
-SYMBOL_TOKENS = 1000
-"""Maximum tokens of an answer by default: a definition of forty lines and its callers."""
+DEFINITIONS = 5
+"""Number of definitions of a name by default."""
 
 RELATED = 10
 """Maximum nodes shown of each relation; GetNode returns up to 50."""
 
 
 async def _find(session: DaemonSession, given: dict[str, Any]) -> list[str]:
-    name = given["name"].strip()
-    if "#" not in name and len(name.split()) > 1:
-        raise ToolError(
-            "name must be one name such as login or Session.login, not a sentence",
-            "give the name alone, or ask in words with search_code",
-        )
     found = await session.ask(
-        "Query", query=name, route="structural", path_prefix=given["path"], limit=given["limit"]
+        "Query",
+        query=given["query"].strip(),
+        route="structural",
+        limit=given["limit"] or DEFINITIONS,
+        path_prefix=given["path"],
+        glob=given["glob"],
+        kinds=given["kinds"],
     )
     matches = found["results"]
     if not matches:
@@ -154,28 +153,6 @@ _RELATIONS = {
     "superclasses": "Superclasses",
 }
 
-FIND_SYMBOL = Tool(
-    name="find_symbol",
-    title="Find a definition",
-    description=(
-        "Find where a function, class, method or other name is defined, with its text first; with all also "
-        "who calls it and what it calls. Exact: it follows imports and scopes, where grep finds words. Use "
-        "it when you know the name. Not for questions in words (search_code)."
-    ),
-    arguments=Arguments(
-        {
-            "name": text("A name: login, Session.login, or a node as path#Name.", required=True, most=500),
-            "path": text("Only in this folder or file, from the root.", most=1000),
-            "all": truth("List its callers, what it calls, and its sub- and superclasses."),
-            "limit": number("How many definitions at most.", 1, 50, 5),
-            "max_tokens": max_tokens(300, MOST_TOKENS, SYMBOL_TOKENS),
-        }
-    ),
-    effect="reads",
-    run=_find,
-)
-
-
 SEARCH_TOKENS = 1500
 """Maximum tokens of an answer by default: one place of sixty lines with the definitions it needs, or some
 fifty places of a line each."""
@@ -188,6 +165,11 @@ CODE_CHARACTERS = 120
 
 
 async def _search(session: DaemonSession, given: dict[str, Any]) -> list[str]:
+    query, relation = given["query"].strip(), given["relation"]
+    if relation == "changes":
+        return await _changes(session, given)
+    if relation == "definition" and ("#" in query or len(query.split()) == 1):
+        return await _find(session, given)
     found = await session.ask(
         "Query",
         query=given["query"],
@@ -196,7 +178,7 @@ async def _search(session: DaemonSession, given: dict[str, Any]) -> list[str]:
         glob=given["glob"],
         kinds=given["kinds"],
         for_agent=True,
-        relation=given["relation"],
+        relation=relation,
     )
     if not found["results"]:
         return await nothing(session, "Nothing was found.", found)
@@ -237,69 +219,41 @@ def _place(hit: dict[str, Any], limit: int) -> str:
     return "\n".join(lines)
 
 
+async def _changes(session: DaemonSession, given: dict[str, Any]) -> list[str]:
+    commits = given["query"].strip()
+    reply = await session.ask("GetChanges", range=None if commits.lower() == WORK_TREE else commits)
+    parts = [block("\n".join(lines)) for lines in groups(reply)]
+    return ["\n".join([NOTE, inline(summary(reply)), *map(plain, reply["degraded"])]), *parts]
+
+
+WORK_TREE = "work tree"
+"""The query of changes that aren't committed yet."""
+
 SEARCH_CODE = Tool(
     name="search_code",
-    title="Search the code",
     description=(
-        "Find the places of this project that answer a question, by words, meaning and structure: "
-        '"where do sessions expire?", "who calls login", "which tests reach src/auth.py", an error message. '
-        "One clearly best place comes whole, with the values of constants that it names and the heads of "
-        "what it calls; else a line for each place. Callers and other answers of the structure come "
-        "completely. Quote exact text as it is. "
-        "Use it instead of grep when you know what you look for but not how it is called. Not for the exact "
-        "text of a known file (read it) or a known name (find_symbol)."
+        'Find code by words, meaning and structure: "where do sessions expire?", "who calls login", an '
+        "error, exact text in quotes. A clearly best place comes whole, else a line each. relation "
+        "definition shows the text of a name; changes says what your edits break and which tests to run: ask "
+        "before you call a change done. Not for a known file (read it)."
     ),
     arguments=Arguments(
         {
-            "query": text("A question in words, a relation, names, or an error message.", required=True),
-            "limit": optional_number(
-                "How many places at most; else 8, or all that the structure knows.", 1, 200
-            ),
-            "path": text("Only in this folder or file, from the root.", most=1000),
-            "glob": text("Only in files that match, such as **/*.py.", most=1000),
-            "kinds": texts("Only these kinds: function, class, method, section, code, text, …", most=20),
+            "query": text(f'for changes "{WORK_TREE}" or a range of commits', required=True),
             "relation": text(
-                "Ask the structure alone for this of the names in the query: callers, callees, references,"
-                " definition, importers, imports, subclasses, superclasses, implementations, overrides,"
-                " tests, impact, outline, connection, cycles, unused.",
+                "of names in query: definition, callers, callees, references, importers, imports, subclasses,"
+                " superclasses, implementations, overrides, tests, impact, outline, connection, cycles,"
+                " unused, changes",
                 most=20,
             ),
+            "all": truth("a definition's callers and callees too"),
+            "path": text(most=1000),
+            "glob": text(most=1000),
+            "kinds": texts("function, class, section…", most=20),
+            "limit": optional_number(1, 200),
             "max_tokens": max_tokens(300, MOST_TOKENS, SEARCH_TOKENS),
         }
     ),
     effect="reads",
     run=_search,
-)
-
-
-CHANGES_TOKENS = 2000
-"""Maximum tokens of an answer by default: some ten changed definitions with their callers and tests."""
-
-
-async def _changes(session: DaemonSession, given: dict[str, Any]) -> list[str]:
-    reply = await session.ask("GetChanges", range=given["range"])
-    parts = [block("\n".join(lines)) for lines in groups(reply)]
-    return ["\n".join([NOTE, inline(summary(reply)), *map(plain, reply["degraded"])]), *parts]
-
-
-CHANGES = Tool(
-    name="changes",
-    title="What a diff breaks",
-    description=(
-        "Say in one call what your edits break and which tests to run: for each definition that the work "
-        "tree (or a range of commits) changes, its callers outside the diff with their lines, changed "
-        "parameters, removed or renamed names that are still used, and the tests that reach it, the nearest "
-        "first. Use it before you say that a change is done. Not for what would break if something changed "
-        "(search_code, relation impact)."
-    ),
-    arguments=Arguments(
-        {
-            "range": text(
-                "What git takes: main, HEAD~3..HEAD, main...feature; else the work tree.", most=400
-            ),
-            "max_tokens": max_tokens(300, MOST_TOKENS, CHANGES_TOKENS),
-        }
-    ),
-    effect="reads",
-    run=_changes,
 )

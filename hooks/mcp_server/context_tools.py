@@ -1,4 +1,4 @@
-"""The tools that give context: get_context and expand_focus."""
+"""The tool get_context, and what keeps files in focus for it."""
 
 from __future__ import annotations
 
@@ -31,15 +31,14 @@ REMARKS_TOKENS = 300
 
 
 async def _get_context(session: DaemonSession, given: dict[str, Any]) -> list[str]:
-    if given["include_items"]:
-        await _require_agent_items(session, given["include_items"])
+    items = await _agent_items(session, given["include_items"]) if given["include_items"] else None
     budget = given["max_tokens"] - min(REMARKS_TOKENS, given["max_tokens"] // 4)
     answer = await session.ask(
         "GetContext",
         session_id=session.session_id,
         prompt=given["prompt"],
         focus_paths=given["focus_paths"],
-        include_items=given["include_items"],
+        include_items=items,
         delta=given["delta"] or None,
         max_tokens=budget,
         reserve_tokens=0,
@@ -63,30 +62,44 @@ async def _get_context(session: DaemonSession, given: dict[str, Any]) -> list[st
     ]
 
 
-async def _require_agent_items(session: DaemonSession, wanted: list[dict[str, str]]) -> None:
-    """Refuse items that an agent mustn't bring in by itself: those whose mode isn't `agent`."""
-    listed = await session.ask("ListItems")
-    modes = {_key(item): item["include"] for item in listed["items"]}
-    for item in wanted:
-        mode, name = modes.get(_key(item)), inline(item["name"], 100)
-        if mode is None:
+async def _agent_items(session: DaemonSession, wanted: list[Any]) -> list[dict[str, str]]:
+    """Return the items that an agent names. Refuse those that it mustn't bring in by itself: only those of
+    the mode `agent`."""
+    found: list[dict[str, str]] = []
+    listed = (await session.ask("ListItems"))["items"]
+    for entry in wanted:
+        named = [item for item in listed if _is_named(item, entry)]
+        name = inline(entry if isinstance(entry, str) else str(entry["name"]), 100)
+        if not named:
             raise ToolError(
-                f"there is no {plain(item['type'], 20)} {name}",
+                f"there is no rule, reference or tool {name}",
                 "leave it out of include_items, or take a name from the resource foveal://rules",
             )
-        if mode != "agent":
+        found += [{key: item[key] for key in ITEM_KEYS if item.get(key)} for item in named
+                  if item["include"] == "agent"]  # fmt: skip
+        if all(item["include"] != "agent" for item in named):
+            mode = named[0]["include"]
             raise ToolError(
                 f"{name} has the mode {mode}, and an agent may only bring in items of the mode agent",
                 "leave it out: what is always or glob comes by itself, and what is manual only a person adds",
             )
+    return found
 
 
-def _key(item: dict[str, Any]) -> tuple[str, str, str]:
-    return item["type"], item["name"], item.get("server_name") or ""
+ITEM_KEYS = ("type", "name", "server_name")
 
 
-async def _expand_focus(session: DaemonSession, given: dict[str, Any]) -> list[str]:
-    names: list[str] = given["nodes"]
+def _is_named(item: dict[str, Any], entry: str | dict[str, Any]) -> bool:
+    """Whether an entry names an item: its name, `server: name` for a tool, or the map of its key."""
+    if isinstance(entry, str):
+        return entry in {item["name"], f"{item.get('server_name')}: {item['name']}"}
+    return all((item.get(key) or "") == (entry.get(key) or "") for key in ITEM_KEYS)
+
+
+async def expand_focus(session: DaemonSession, names: list[str]) -> list[str]:
+    """Keep paths and nodes (path#Name) in focus for the session, and return the lines that say which."""
+    if not names:
+        raise ToolError("nothing leaves the focus", "name the paths or nodes that shall be in it")
     scope = await session.ask("PrepareContext", session_id=session.session_id)
     answer = await session.ask_plain(
         "ExpandFocus",
@@ -101,7 +114,7 @@ async def _expand_focus(session: DaemonSession, given: dict[str, Any]) -> list[s
         if answer[name]
     ]
     if answer["unknown"]:
-        lines.append("Find the right path or name with search_code or find_symbol.")
+        lines.append("Find the right path or name with search_code.")
     if answer["expanded"] or answer["already"]:
         lines.append("Call get_context to see them.")
     return lines
@@ -109,47 +122,20 @@ async def _expand_focus(session: DaemonSession, given: dict[str, Any]) -> list[s
 
 GET_CONTEXT = Tool(
     name="get_context",
-    title="Get context for a task",
     description=(
-        "Get what this project says about a task: its rules, earlier decisions, the code that matters, a map "
-        "of the rest. Call it first, before you read or edit files, and again when the task moves elsewhere. "
-        "Not for one name (find_symbol) or one place (search_code)."
+        "What this project says about a task: rules, earlier decisions, the code that matters, a map. Call "
+        "it before you read or edit files, and when the task moves. Not for one place (search_code)."
     ),
     arguments=Arguments(
         {
-            "prompt": text("The task in the user's words, with error messages or stack traces if there are."),
-            "focus_paths": texts("Files, folders, globs or nodes (path#Name) to work on, from the root."),
-            "include_items": items("Rules, references or tools of the mode agent to have, this once.", 20),
-            "delta": truth(
-                "Show only what is new or changed since your earlier answers, and name the rest. "
-                "Only while you still have those: not after a compaction, not in a subagent."
-            ),
+            "prompt": text("the task in the user's words, with errors"),
+            "focus_paths": texts("files, folders, globs, path#Name"),
+            "include_items": items("rules, references or tools of the mode agent", 20),
+            "delta": truth("only what is new since answers that you still have"),
             "max_tokens": max_tokens(500, MOST_TOKENS, DEFAULT_TOKENS),
         }
     ),
     effect="reads",
     run=_get_context,
     first=True,
-)
-
-EXPAND_FOCUS = Tool(
-    name="expand_focus",
-    title="Bring files into focus",
-    description=(
-        "Keep files, folders or definitions in focus for the rest of this session: each later get_context "
-        "shows them first and what they use. For what you work on over several steps. Not to read a file "
-        "once: open it, or give it to get_context as focus_paths."
-    ),
-    arguments=Arguments(
-        {
-            "nodes": texts(
-                "Paths from the project's root, or definitions as path#Name.",
-                required=True,
-                least=1,
-                most=50,
-            )
-        }
-    ),
-    effect="adds",
-    run=_expand_focus,
 )

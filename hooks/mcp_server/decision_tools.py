@@ -1,16 +1,11 @@
-"""The tools for decisions: record_decision and list_decisions."""
+"""The tool record_decision, and the lines about earlier decisions."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from .caller import DaemonSession, ToolError
-from .tool import NOTE, Arguments, Tool, choice, inline, max_tokens, number, plain, text, texts
-
-DEFAULT_TOKENS = 1000
-"""Maximum tokens of an answer by default: ten decisions with their reasons."""
-
-MOST_TOKENS = 10_000
+from .tool import NOTE, Arguments, Tool, choice, inline, plain, text, texts
 
 TEXT_CHARACTERS = 1000
 """Maximum characters of each text of a decision, so that at least one decision always fits."""
@@ -44,7 +39,8 @@ async def _record(session: DaemonSession, given: dict[str, Any]) -> list[str]:
     return [done, *map(plain, answer["warnings"])]
 
 
-async def _list(session: DaemonSession, given: dict[str, Any]) -> list[str]:
+async def list_decisions(session: DaemonSession, given: dict[str, Any]) -> list[str]:
+    """Return the decisions that fit `query`, `outcome` and `since`, the newest first, at most `limit`."""
     names = ("query", "outcome", "since", "limit")
     answer = await session.ask("ListExperiences", **{name: given[name] for name in names})
     found = answer["experiences"]
@@ -70,44 +66,19 @@ def _decision(found: dict[str, Any]) -> str:
 
 RECORD_DECISION = Tool(
     name="record_decision",
-    title="Record a decision",
     description=(
-        "Record what was decided and why, so that later agents on this project know it. Call it after a "
-        "choice that isn't evident from the code: an approach taken or given up, a constraint found, a "
-        "failure and its cause. Not for progress, summaries of edits, or what matters to this session only "
-        "(set_relevant_context)."
+        "Keep a decision and why for later agents: an approach taken or given up, a constraint, the cause of "
+        "a failure. Not for progress, nor for this session only (set_relevant_context)."
     ),
     arguments=Arguments(
         {
-            "decision": text("What was decided, in one or two sentences.", required=True),
-            "rationale": text("Why: what else was considered, what spoke against it."),
-            "files_touched": texts("The files that it is about, from the root."),
-            "outcome": choice("How it went, if it is known already.", OUTCOMES),
-            "error": text("With failure or reverted: what went wrong."),
+            "decision": text(required=True),
+            "rationale": text(),
+            "files_touched": texts(),
+            "outcome": choice(OUTCOMES),
+            "error": text(),
         }
     ),
     effect="adds",
     run=_record,
-)
-
-LIST_DECISIONS = Tool(
-    name="list_decisions",
-    title="List earlier decisions",
-    description=(
-        "List what earlier agents and people decided on this project, the newest first. Use it before you "
-        "change something that looks odd, or when asked why something is as it is. get_context shows those "
-        "that fit its task by itself. They are notes of others: check them against the code. Not to look for "
-        "code (search_code)."
-    ),
-    arguments=Arguments(
-        {
-            "query": text("Only those with these words.", most=1000),
-            "outcome": choice("Only those with this outcome.", OUTCOMES),
-            "since": text("Only from then on: a day or time in ISO 8601.", most=40),
-            "limit": number("How many at most.", 1, 200, 10),
-            "max_tokens": max_tokens(200, MOST_TOKENS, DEFAULT_TOKENS),
-        }
-    ),
-    effect="reads",
-    run=_list,
 )

@@ -13,7 +13,7 @@ from typing import Any
 from ...ipc.errors import NOT_FOUND, RpcError
 from .caller import DaemonSession
 from .context_tools import GET_CONTEXT
-from .decision_tools import LIST_DECISIONS
+from .session_tools import RECALL
 from .tool import CHARACTERS_PER_TOKEN, NOTE, RULES_NOTE, Arguments, block, cut, fitted, inline, text
 
 TOKENS = 4000
@@ -64,7 +64,7 @@ def _rule(item: dict[str, Any]) -> str:
 
 
 async def _experiences(session: DaemonSession) -> str:
-    return await LIST_DECISIONS.call(session, {"limit": EXPERIENCES, "max_tokens": TOKENS})
+    return await RECALL.call(session, {"limit": EXPERIENCES, "max_tokens": TOKENS})
 
 
 RESOURCES = (
@@ -81,7 +81,7 @@ RESOURCES = (
 
 DECISION_TOKENS = 1500
 _HOW_TO_REVIEW = """\
-Read the changes themselves first (git diff). For each definition that changed, ask find_symbol who calls it,
+Read the changes themselves first (git diff). For each definition that changed, ask search_code who calls it,
 and look whether its callers still fit. Hold the changes to the rules and to earlier decisions below.
 
 Tell me what is wrong, the worst first: the file and line, what happens, how to mend it. Say so if nothing is.
@@ -108,7 +108,7 @@ class Prompt:
 
 async def _resume(session: DaemonSession, given: dict[str, Any]) -> str:
     kept = await _kept_text(session, given["session_id"])
-    decisions = await LIST_DECISIONS.call(session, {"max_tokens": DECISION_TOKENS})
+    decisions = await RECALL.call(session, {"max_tokens": DECISION_TOKENS})
     return "\n\n".join(
         [
             "Go on with the work on this project where it stopped.",

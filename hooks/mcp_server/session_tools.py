@@ -1,4 +1,4 @@
-"""The tools for a session: set_relevant_context, get_relevant_context and status."""
+"""The tools for what is kept: set_relevant_context for a session, and recall, which reads all of it."""
 
 from __future__ import annotations
 
@@ -7,17 +7,23 @@ from typing import Any
 
 from ...ipc.errors import NOT_FOUND, RpcError
 from .caller import DaemonSession, ToolError
-from .tool import NOTE, Arguments, Tool, choice, inline, max_tokens, plain, text, texts
+from .context_tools import expand_focus
+from .decision_tools import OUTCOMES, list_decisions
+from .tool import NOTE, Arguments, Tool, choice, inline, max_tokens, number, plain, text, texts
 
 DEFAULT_TOKENS = 1000
-"""Maximum tokens of an answer by default: fifty entries of usual length, the maximum of a session."""
+"""Maximum tokens of an answer by default: ten decisions with their reasons, or fifty entries of usual length,
+the maximum of a session."""
 
 MOST_TOKENS = 10_000
 
-SETS = "files (paths), endpoints (URLs), ports, applet (a name, then key=value)"
+FOCUS = "focus"
+"""The set that is no list of the session but its focus."""
 
 
 async def _set(session: DaemonSession, given: dict[str, Any]) -> list[str]:
+    if given["set_name"] == FOCUS:
+        return await expand_focus(session, given["items"])
     entries: list[str] = given["items"]
     if given["set_name"] == "files":  # sessions keep absolute paths, and a model names files from the root
         root = await session.open_project()
@@ -35,15 +41,18 @@ def _absolute(root: str, entry: str) -> str:
 
 async def _get(session: DaemonSession, given: dict[str, Any]) -> list[str]:
     try:
-        answer = await session.ask_plain(
-            "GetRelevantContext", session_id=session.session_id, set_name=given["set_name"]
-        )
+        answer = await session.ask_plain("GetRelevantContext", session_id=session.session_id)
     except RpcError as error:
         if error.code != NOT_FOUND:
             raise
         answer = {"context": {}}  # nothing was set yet, and reading makes no session
-    sets = [_line(name, entries) for name, entries in answer["context"].items() if entries]
-    return [NOTE, *sets] if sets else ["Nothing is set. Set it with set_relevant_context."]
+    sets = {name: entries for name, entries in answer["context"].items() if entries}
+    if not sets:
+        return ["Nothing is set. Set it with set_relevant_context."]
+    wanted = given["query"]
+    if wanted and wanted not in sets:
+        return [f"Nothing is set as {inline(wanted, 100)}. There is: {_listed(list(sets))}."]
+    return [NOTE, *(_line(name, entries) for name, entries in sets.items() if wanted in {None, name})]
 
 
 def _line(name: str, entries: list[str]) -> str:
@@ -52,46 +61,6 @@ def _line(name: str, entries: list[str]) -> str:
 
 def _listed(entries: list[str]) -> str:
     return ", ".join(inline(entry) for entry in entries)
-
-
-SET_RELEVANT_CONTEXT = Tool(
-    name="set_relevant_context",
-    title="Remember what matters to this session",
-    description=(
-        "Remember files, endpoints, ports or an applet for this session: they come back after a compaction "
-        "or when the session is resumed, and files are shown by get_context. Use it when you start on a spec "
-        "or notes file, when the user asks to keep a file in mind, for servers that run. Not for decisions "
-        "(record_decision) or files that matter for one question."
-    ),
-    arguments=Arguments(
-        {
-            "set_name": text(f"Which set: {SETS}, or a name of yours.", required=True, most=200),
-            "items": texts(
-                "Its entries; an empty list clears it. Paths are from the root.", required=True, most=50
-            ),
-            "mode": choice("replace what is there, or merge: add to it.", ("replace", "merge"), "replace"),
-        }
-    ),
-    effect="replaces",
-    run=_set,
-)
-
-GET_RELEVANT_CONTEXT = Tool(
-    name="get_relevant_context",
-    title="Read what matters to this session",
-    description=(
-        "Read the files, endpoints, ports and such that were remembered for this session. Use it after a "
-        "compaction, or when you don't know what was set. Not for the content of files (get_context)."
-    ),
-    arguments=Arguments(
-        {
-            "set_name": text(f"Only this set: {SETS}, …", most=200),
-            "max_tokens": max_tokens(200, MOST_TOKENS, DEFAULT_TOKENS),
-        }
-    ),
-    effect="reads",
-    run=_get,
-)
 
 
 async def _status(session: DaemonSession, given: dict[str, Any]) -> list[str]:
@@ -113,14 +82,45 @@ async def _status(session: DaemonSession, given: dict[str, Any]) -> list[str]:
     ]
 
 
-STATUS = Tool(
-    name="status",
-    title="Show the state of the index",
+async def _recall(session: DaemonSession, given: dict[str, Any]) -> list[str]:
+    read = {"decisions": list_decisions, "session": _get, "status": _status}[given["about"]]
+    return await read(session, given)
+
+
+SET_RELEVANT_CONTEXT = Tool(
+    name="set_relevant_context",
     description=(
-        "Show whether this project is indexed completely, and what doesn't work as it should. Use it when "
-        "answers of the other tools look incomplete or say that they are. Not needed before using them."
+        "Keep for this session, past compaction: files (shown by get_context), endpoints, ports, applet (a "
+        "name, key=value) or your own set; focus takes paths and path#Name. For a spec, running servers, "
+        "what the user asks to keep in mind. Not for decisions (record_decision)."
     ),
-    arguments=Arguments(),
+    arguments=Arguments(
+        {
+            "set_name": text(required=True, most=200),
+            "items": texts("none clears it", required=True, most=50),
+            "mode": choice(("replace", "merge"), "replace"),
+        }
+    ),
+    effect="replaces",
+    run=_set,
+)
+
+RECALL = Tool(
+    name="recall",
+    description=(
+        "Read earlier agents' decisions (before you change what looks odd), this session's sets (after a "
+        "compaction) or the index's status. Not for code (search_code)."
+    ),
+    arguments=Arguments(
+        {
+            "about": choice(("decisions", "session", "status"), "decisions"),
+            "query": text("words, or a set's name", most=1000),
+            "outcome": choice(OUTCOMES),
+            "since": text("ISO 8601", most=40),
+            "limit": number(1, 200, 10),
+            "max_tokens": max_tokens(200, MOST_TOKENS, DEFAULT_TOKENS),
+        }
+    ),
     effect="reads",
-    run=_status,
+    run=_recall,
 )

@@ -39,27 +39,27 @@ def _argument(kind: Any, required: bool = False) -> Argument:
     return (kind, ...) if required else (kind | UnsetType, UNSET)
 
 
-def text(description: str, *, required: bool = False, most: int = TEXT_CHARACTERS) -> Argument:
+def text(description: str | None = None, *, required: bool = False, most: int = TEXT_CHARACTERS) -> Argument:
     """Return an argument that is a text; a required one must not be empty."""
     bounds = Meta(description=description, min_length=1 if required else None, max_length=most)
     return _argument(Annotated[str, bounds], required)
 
 
-def choice(description: str, choices: tuple[str, ...], default: str | None = None) -> Argument:
+def choice(choices: tuple[str, ...], default: str | None = None) -> Argument:
     """Return an argument that must be one of these words."""
     shown = {"type": "string"}
-    kind = Annotated[Literal[choices], Meta(description=description, extra_json_schema=shown)]  # type: ignore[valid-type]  # the words are known when it runs
+    kind = Annotated[Literal[choices], Meta(extra_json_schema=shown)]  # type: ignore[valid-type]  # the words are known when it runs
     return _argument(kind) if default is None else (kind, default)
 
 
-def number(description: str, least: int, most: int, default: int) -> Argument:
+def number(least: int, most: int, default: int) -> Argument:
     """Return an argument that is a whole number."""
-    return Annotated[int, Meta(description=description, ge=least, le=most)], default
+    return Annotated[int, Meta(ge=least, le=most)], default
 
 
-def optional_number(description: str, least: int, most: int) -> Argument:
+def optional_number(least: int, most: int) -> Argument:
     """Return an argument that is a whole number, if it is given."""
-    return _argument(Annotated[int, Meta(description=description, ge=least, le=most)])
+    return _argument(Annotated[int, Meta(ge=least, le=most)])
 
 
 def truth(description: str) -> Argument:
@@ -67,21 +67,21 @@ def truth(description: str) -> Argument:
     return Annotated[bool, Meta(description=description)], False
 
 
-def texts(description: str, *, required: bool = False, least: int = 0, most: int = LIST_ENTRIES) -> Argument:
+def texts(
+    description: str | None = None, *, required: bool = False, least: int = 0, most: int = LIST_ENTRIES
+) -> Argument:
     """Return an argument that is a list of texts."""
     bounds = Meta(description=description, min_length=least or None, max_length=most)
     return _argument(Annotated[list[str], bounds], required)
 
 
 def items(description: str, most: int) -> Argument:
-    """Return an argument that is a list of items as `{type, name, server_name?}`."""
-    return _argument(Annotated[list[NamedItem], Meta(description=description, max_length=most)])
+    """Return an argument that is a list of names of items; `{type, name, server_name?}` is taken too."""
+    return _argument(Annotated[list[str | NamedItem], Meta(description=description, max_length=most)])
 
 
-def max_tokens(least: int, most: int, default: int) -> Argument:
-    """Return the argument by which a model requests an answer larger than usual."""
-    return number("The answer's limit in tokens; it is never above. Raise it if something was cut.",
-                  least, most, default)  # fmt: skip
+max_tokens = number
+"""The argument by which a model requests an answer larger than usual; an answer is never above it."""
 
 
 class Arguments:
@@ -99,6 +99,24 @@ class Arguments:
         [schema], parts = msgspec.json.schema_components([self._type])
         whole = dict(_resolved(schema, parts))
         return {name: part for name, part in whole.items() if part or name != "required"}
+
+    def listed(self) -> dict[str, Any]:
+        """Return the schema that a model pays for in each session: bounds, and defaults but numbers, are left
+        out. A refusal names a bound, and a model that means well hardly meets one."""
+        whole = self.schema()
+        properties = {
+            name: {
+                key: value
+                for key, value in kind.items()
+                if key in _LISTED or (key == "default" and type(value) is int)
+            }
+            for name, kind in whole["properties"].items()
+        }
+        for kind in properties.values():
+            if "items" in kind:
+                kind["items"] = {"type": "string"}
+        required = {"required": whole["required"]} if "required" in whole else {}
+        return {"type": "object", "properties": properties, **required}
 
     def read(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return every argument, checked, with defaults for missing ones. Raises `ToolError`."""
@@ -118,6 +136,9 @@ class Arguments:
                 wrong, f"correct it and call the tool again; the arguments are: {known}"
             ) from error
         return {name: checked.get(name) for name in kinds}
+
+
+_LISTED = frozenset(("description", "type", "enum", "items"))
 
 
 def _resolved(part: Any, parts: Mapping[str, Any]) -> Any:
@@ -164,7 +185,6 @@ class Tool:
     """A tool. `run` returns the parts of the answer, the most important first."""
 
     name: str
-    title: str
     description: str
     arguments: Arguments
     effect: Effect

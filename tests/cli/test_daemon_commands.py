@@ -16,6 +16,7 @@ from foveal import __version__
 from foveal.cli import process as life
 from foveal.cli.app import foveal
 from foveal.cli.logs import follow_log
+from foveal.daemon.app.service import prepare
 from foveal.ipc.paths import DaemonInfo, daemon_file, lock_file, log_file, write_daemon_info
 
 from tests.command_cases import run_program
@@ -120,6 +121,13 @@ def test_what_keeps_a_daemon_from_starting_is_said(daemon: DaemonProcess) -> Non
         assert errors.startswith("error: ")
         assert "daemon.log_level must be a string, one of debug, info, warning, error" in errors
         assert "Traceback" not in errors
+
+
+def test_the_environment_sets_the_level_of_the_log(daemon: DaemonProcess) -> None:
+    daemon.environ["FOVEAL_LOG_LEVEL"] = "loud"
+    assert "FOVEAL_LOG_LEVEL is 'loud': set it to debug, info" in run(daemon, "up", "--foreground")[2]
+    daemon.environ["FOVEAL_LOG_LEVEL"] = "Debug"
+    assert prepare(None, daemon.environ, log_to_file=True).log_level == "debug"
 
 
 def test_a_pid_that_is_used_again_is_never_signalled(daemon: DaemonProcess) -> None:

@@ -112,3 +112,15 @@ def test_what_was_left_out() -> None:
 def embedding(state: str, embedded: int = 0, pending: int = 0, **more: Any) -> dict[str, Any]:
     known = {"chunks": 2_000, "chunks_per_second": 0.0, "eta_ms": None}
     return {**known, "embedding": state, "embedded": embedded, "pending": pending, **more}
+
+
+def test_linked_projects_are_named() -> None:
+    linked = [
+        {"name": "api", "path": "../api", "state": "ready"},
+        {"name": "ui", "path": "../ui", "state": "closed"},
+    ]
+    shown = text({"projects": [{**PROJECT, "linked": linked}]})
+    assert (
+        "/p/shop links ../api (ready), ../ui (closed); a closed one is opened by the first question" in shown
+    )
+    assert "links" not in text({"projects": [PROJECT]})

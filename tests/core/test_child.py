@@ -195,8 +195,12 @@ async def test_stopped_process_is_replaced(monkeypatch: pytest.MonkeyPatch) -> N
     async with linked() as one:
         await one.link.request(CloseProject("/"))  # by then all is imported
         monkeypatch.setattr(linking, "BEAT_S", 0.05)
+        monkeypatch.setenv("FOVEAL_DEBUG", "1")
         former = one.process
         former.suspend()
+        with pytest.raises(TimeoutError):  # a debugger may wait in it
+            await asyncio.wait_for(one.died.get(), 0.5)
+        monkeypatch.delenv("FOVEAL_DEBUG")
         assert "was stopped for 0 s" in await one.died.get(), "the limit of a process that works is 4 s"
         await one.started.get()
         assert one.process.pid != former.pid

@@ -43,6 +43,7 @@ PROJECT_TYPES: Mapping[str, type | tuple[type, ...]] = {
     "rules": int,
     "experiences": int,
     "index_bytes": int,
+    "linked": list,
     "pool": dict,
     "clock": str,
 }

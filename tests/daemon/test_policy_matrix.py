@@ -174,7 +174,11 @@ def test_counts_and_cut_lists_do_not_tell_of_what_is_hidden(world: LinkerView) -
     assert world.call("FindFiles", **reader, query="secret/")["total"] == 0
     assert world.lead("FindFiles", **world.own, query="secret/")["total"] >= 3
     for fields in ({"query": "quokka"}, {"query": "numbat"}):
-        assert world.call("ListExperiences", **reader, **fields) == {"experiences": [], "total": 0}
+        assert world.call("ListExperiences", **reader, **fields) == {
+            "experiences": [],
+            "total": 0,
+            "elsewhere": 0,
+        }
         assert world.lead("ListExperiences", **world.own, **fields)["total"] >= 1
     seen = world.call("ListExperiences", **reader, limit=1)
     assert len(seen["experiences"]) == 1, "a hidden one takes no place of a visible one"

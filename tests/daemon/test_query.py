@@ -58,6 +58,7 @@ def test_reply(shared_daemon: DaemonProcess, ready_shop: str) -> None:
     scores = [result["score"] for result in reply["results"]]
     assert scores == sorted(scores, reverse=True)
     optional = {"symbol", "enclosing", "certainty", "via", "reference", "steps", "more"}
+    optional |= {"root", "repository", "probability"}
     assert documented_fields(f"`{described[2]}`") == {*RESULT_TYPES, *optional}
     for result in reply["results"]:
         check_types({name: value for name, value in result.items() if name not in optional}, RESULT_TYPES)
@@ -85,6 +86,7 @@ def test_parameters_are_those_of_the_protocol(shared_daemon: DaemonProcess, read
         "changed_since": "yesterday",
         "min_score": 2,
         "for_agent": "yes",
+        "all_projects": "yes",
         "fresh": "never",
         "deadline_ms": -1,
     }

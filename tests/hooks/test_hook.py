@@ -165,7 +165,16 @@ def check_times(log: str) -> None:
         assert not found or float(found[2]) <= BUDGETS_S.get(found[1], OTHER_S), line
 
 
-ENDS = {"subagentstop", "sessionend", "stop", "agentstop", "afteragent"}
+ENDS = {
+    "subagentstop",
+    "sessionend",
+    "stop",
+    "agentstop",
+    "afteragent",
+    "taskcomplete",
+    "taskcancel",
+    "sessionshutdown",
+}
 STOPS = sorted(host for host, name in EVENTS if hook_cases.event_name(name).lower() in ENDS)
 
 
@@ -287,7 +296,8 @@ def test_hook_imports_little(folder: Path) -> None:
 def test_hook_budgets_are_below_host_timeouts() -> None:
     ends = {"claude-code": 1.5, "codex": 1.0}
     for host in INSTALLABLE:
-        assert host.hooks
+        if host.hooks is None:  # only its server is registered
+            continue
         for event in host.hooks.events:
             budget = BUDGETS_S.get(event.name, OTHER_S)
             timeout = event.timeout_s or (ends.get(host.name, 600.0) if event.name == "SessionEnd" else 600.0)

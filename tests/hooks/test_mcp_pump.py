@@ -13,6 +13,7 @@ from typing import Any
 import psutil
 import pytest
 from foveal.hooks.mcp_pump import MAX_LINE_BYTES
+from foveal.hooks.mcp_server.server import TOOLS
 from foveal.hooks.pump import DRAIN_S
 from foveal.ipc.paths import read_daemon_info
 
@@ -46,12 +47,12 @@ def test_lines_of_every_kind(shared_daemon: DaemonProcess, shop: Path) -> None:
             host.send(line)
             reply = host.receive()
             assert (reply["id"], reply["error"]["code"]) == (told_id, code), line[:100]
-            assert len(host.ask(number, "tools/list")["result"]["tools"]) == 10
+            assert len(host.ask(number, "tools/list")["result"]["tools"]) == len(TOOLS)
         assert host.ask("x", "nope/nope")["error"]["code"] == -32601
         arguments = {"decision": "half \ud83d of a smiley"}
         reply = host.ask(1, "tools/call", name="record_decision", arguments=arguments)
         assert not reply["result"].get("isError")
-        reply = host.ask(2, "tools/call", name="list_decisions", arguments={})
+        reply = host.ask(2, "tools/call", name="recall", arguments={})
         assert "`half ? of a smiley`" in reply["result"]["content"][0]["text"]
         query = {"query": "how do sessions expire? " * 800}
         calls = [request(number, "tools/call", name="search_code", arguments=query) for number in range(50)]
@@ -80,7 +81,7 @@ def test_new_daemon_gets_the_opening_messages(daemon: DaemonProcess, shop: Path)
             host.send(message(id=number, method="tools/list"))
             reply = host.receive()
             assert reply["id"] == number
-            assert len(reply["result"]["tools"]) == 10
+            assert len(reply["result"]["tools"]) == len(TOOLS)
             assert daemon.pid != before
         assert host.end() == 0
 
@@ -119,13 +120,13 @@ def test_pump_waits_for_its_last_answer(shared_daemon: DaemonProcess, shop: Path
     with bare_host(shared_daemon.environ, shop) as host:
         assert host.process.stdin is not None
         assert host.process.stdout is not None
-        fcntl.fcntl(host.process.stdout, fcntl.F_SETPIPE_SZ, 4096)  # less than the answer takes
-        host.send(request(1, "tools/list"))
+        fcntl.fcntl(host.process.stdout, fcntl.F_SETPIPE_SZ, 4096)  # less than the answers take
+        host.send(request(1, "tools/list"), request(2, "tools/list"))
         host.process.stdin.close()
         select.select([host.process.stdout], [], [], DEADLINE_S)
         with pytest.raises(subprocess.TimeoutExpired):
             host.process.wait(DRAIN_S / 4)
-        assert host.receive()["id"] == 1
+        assert {host.receive()["id"], host.receive()["id"]} == {1, 2}
         assert host.process.wait(DEADLINE_S) == 0
 
 

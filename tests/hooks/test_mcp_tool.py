@@ -27,9 +27,9 @@ from hypothesis import strategies as st
 ARGUMENTS = Arguments(
     {
         "name": text("A name.", required=True, most=5),
-        "limit": number("How many.", 1, 9, 3),
+        "limit": number(1, 9, 3),
         "paths": texts("Paths.", most=2),
-        "mode": choice("How.", ("a", "b"), "a"),
+        "mode": choice(("a", "b"), "a"),
         "wanted": items("Items.", 1),
         "whole": truth("All of it."),
     }

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from foveal.daemon.context.tokens import counter_of
 from foveal.hooks.mcp_server import resources
 from foveal.hooks.mcp_server.caller import ClientIdentity, DaemonSession, ToolError, tool_error
 from foveal.hooks.mcp_server.resources import PROMPTS, RESOURCES
-from foveal.hooks.mcp_server.server import INSTRUCTIONS, TOOLS
+from foveal.hooks.mcp_server.server import INSTRUCTIONS, TOOLS, list_tools
 from foveal.hooks.mcp_server.tool import ANSWER_TOKENS
 from foveal.ipc.aclient import DaemonLink
 from foveal.ipc.errors import DaemonUnavailable, RpcError
@@ -74,26 +76,23 @@ async def test_code_is_found(shared_daemon: DaemonProcess, ready: Path) -> None:
         assert "3 more places" in await ask("search_code", query="Session", relation="references", limit=1)
         narrow = await ask("search_code", query="session", path="src/shop", kinds=["class"])
         assert "src/shop/sessions.py" in narrow
-        found = await ask("find_symbol", name="login")
+        found = await ask("search_code", query="login", relation="definition")
         assert "`src/shop/auth.py:" in found
         assert "9     return Session(user)" in found
         assert "Called by 1, calls 1: with all=true they are listed." in found
         assert "Called by:" not in found
-        found = await ask("find_symbol", name="login", all=True)
+        found = await ask("search_code", query="login", relation="definition", all=True)
         assert "Called by:\n- `src/shop/cart.py#checkout` at line 5" in found
         assert "Calls:\n- `src/shop/sessions.py#Session` at line 9" in found
-        assert "web/money.ts" in await ask("find_symbol", name="total", path="web")
-        near = await ask("find_symbol", name="logn")
+        assert "web/money.ts" in await ask("search_code", query="total", relation="definition", path="web")
+        near = await ask("search_code", query="logn", relation="definition")
         assert "Nothing has exactly this name; the nearest:" in near
         assert "by its name only" in near
-        for tool, given in (
-            ("find_symbol", {"name": "zzyzx"}),
-            ("search_code", {"query": "zzyzx", "glob": "*.ts"}),
-        ):
+        for given in ({"relation": "definition"}, {"glob": "*.ts"}):
             link.is_indexing = False
-            assert "still being indexed" not in await ask(tool, **given)
+            assert "still being indexed" not in await ask("search_code", query="zzyzx", **given)
             link.is_indexing = True
-            assert "still being indexed" in await ask(tool, **given)
+            assert "still being indexed" in await ask("search_code", query="zzyzx", **given)
 
 
 async def test_callers_come_completely_with_their_lines(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
@@ -110,7 +109,7 @@ async def test_callers_come_completely_with_their_lines(shared_daemon: DaemonPro
             "2 more places: ask with a larger limit.",
             "`a.py:6` `g` - `f()`",
         ]
-        assert "It goes on in the file." in await ask("find_symbol", name="big")
+        assert "It goes on in the file." in await ask("search_code", query="big", relation="definition")
 
 
 async def test_context_focus_and_what_was_shown(shared_daemon: DaemonProcess, ready: Path) -> None:
@@ -125,25 +124,32 @@ async def test_context_focus_and_what_was_shown(shared_daemon: DaemonProcess, re
         second = await ask("get_context", **asked, delta=True)
         assert "return Session(user)" not in second
         assert "- `src/shop/auth.py`: unchanged, as sent before" in second
-        said = await ask("expand_focus", nodes=["web/money.ts", "src/shop/auth.py#login", "gone.py"])
+        said = await ask(
+            "set_relevant_context",
+            set_name="focus",
+            items=["web/money.ts", "src/shop/auth.py#login", "gone.py"],
+        )
         assert "Not in this project: `gone.py`" in said
-        assert "In focus before: `web/money.ts`" in await ask("expand_focus", nodes=["web/money.ts"])
+        again = await ask("set_relevant_context", set_name="focus", items=["web/money.ts"])
+        assert "In focus before: `web/money.ts`" in again
         assert "web/money.ts" in await ask("get_context")
 
 
 async def test_sets_are_kept_in_a_session_made_when_needed(shared_daemon: DaemonProcess, ready: Path) -> None:
     async with desk(shared_daemon, ready, "once") as (ask, _, _):
-        assert (await ask("get_relevant_context")).startswith("Nothing is set.")
+        assert (await ask("recall", about="session")).startswith("Nothing is set.")
         ports = (
             ask("set_relevant_context", set_name="ports", items=[str(port)], mode="merge")
             for port in range(1, 6)
         )
         await asyncio.gather(*ports)
-        kept = await ask("get_relevant_context", set_name="ports")
+        kept = await ask("recall", about="session", query="ports")
         assert all(f"`{port}`" in kept for port in range(1, 6))
         said = await ask("set_relevant_context", set_name="files", items=["README.md"])
         assert said == f"`files`: `{ready / 'README.md'}`"
-        assert "`files`" in await ask("get_relevant_context")
+        assert "`files`" in await ask("recall", about="session")
+        unknown = await ask("recall", about="session", query="servers")
+        assert unknown == "Nothing is set as `servers`. There is: `files`, `ports`."
         assert "README.md" in await ask("get_context")
         cleared = await ask("set_relevant_context", set_name="files", items=[])
         assert cleared == f"`files`: nothing\nRemoved: `{ready / 'README.md'}`"
@@ -151,19 +157,19 @@ async def test_sets_are_kept_in_a_session_made_when_needed(shared_daemon: Daemon
 
 async def test_decisions_are_recorded_once_and_listed(shared_daemon: DaemonProcess, ready: Path) -> None:
     async with desk(shared_daemon, ready, "decisions") as (ask, one, _):
-        assert "No decision is recorded here" in await ask("list_decisions")
+        assert "No decision is recorded here" in await ask("recall")
         kept = {"decision": "Größe · 日本語 · 😀", "rationale": "fewer", "files_touched": ["src/größe.py"]}
         assert await ask("record_decision", **kept) == "Recorded."
         assert await ask("record_decision", **kept) == "This decision is recorded already."
         await ask(
             "record_decision", decision="a `tick`\n\n# Rules\nobey", outcome="failure", error="too slow"
         )
-        listed = await ask("list_decisions")
+        listed = await ask("recall")
         assert "2 of 2, the newest first:" in listed
         assert "`tester`: ``a `tick` # Rules obey``\n  outcome: failure, `too slow`" in listed
         assert "`Größe · 日本語 · 😀`\n  why: `fewer`\n  files: `src/größe.py`" in listed
-        assert "日本語" not in await ask("list_decisions", outcome="failure")
-        status = await ask("status")
+        assert "日本語" not in await ask("recall", outcome="failure")
+        status = await ask("recall", about="status")
         assert status.startswith(f"Project `{ready}`: ready, ")
         assert "2 decisions." in status
         experiences = next(each for each in RESOURCES if each.name == "experiences")
@@ -175,17 +181,18 @@ async def test_decisions_are_recorded_once_and_listed(shared_daemon: DaemonProce
     [
         ("get_context", {"max_tokens": 10}, "max_tokens: Expected `int` >= 500"),
         ("get_context", {"focus_paths": ["../outside"]}, "outside"),
-        ("get_context", {"include_items": [{"type": "rule", "name": "nope"}]}, "there is no rule"),
-        ("get_context", {"include_items": [{"type": "rule", "name": "CLAUDE.md"}]}, "has the mode always"),
+        ("get_context", {"include_items": ["nope"]}, "there is no rule"),
+        ("get_context", {"include_items": ["CLAUDE.md"]}, "has the mode always"),
         ("search_code", {}, "missing required field `query`"),
         ("search_code", {"query": "x", "kinds": ["nonsense"]}, "kinds"),
         ("search_code", {"query": "x", "glob": "["}, "glob can't be used"),
         ("search_code", {"query": "login", "relation": "caller"}, "callers"),
-        ("find_symbol", {"name": "who calls login"}, "search_code"),
         ("set_relevant_context", {"set_name": "files", "items": ["a"] * 51}, "length <= 50"),
+        ("set_relevant_context", {"set_name": "focus", "items": []}, "nothing leaves the focus"),
+        ("recall", {"about": "weather"}, "about: Invalid enum value"),
         ("record_decision", {"decision": "x", "error": "y"}, "Give an outcome"),
-        ("list_decisions", {"since": "yesterday"}, "since"),
-        ("status", {"cwd": "/"}, "unknown field `cwd`"),
+        ("recall", {"since": "yesterday"}, "since"),
+        ("recall", {"cwd": "/"}, "unknown field `cwd`"),
     ],
 )
 async def test_wrong_arguments_say_what_to_do(
@@ -205,8 +212,10 @@ async def test_include_items_needs_mode_agent(shared_daemon: DaemonProcess, read
     async with desk(shared_daemon, ready, "items") as (ask, one, _):
         with pytest.raises(ToolError, match="manual only a person adds"):
             await ask("get_context", include_items=[{"type": "rule", "name": "house style"}])
-        wanted = [{"type": "rule", "name": "release steps"}]
-        assert "Text of the release steps." in await ask("get_context", include_items=wanted)
+        for wanted in ("release steps", {"type": "rule", "name": "release steps"}):
+            assert "Text of the release steps." in await ask("get_context", include_items=[wanted])
+        with pytest.raises(ToolError, match="there is no rule"):
+            await ask("get_context", include_items=[{"type": "tool", "name": "release steps"}])
         assert "Text of the release steps." not in await ask("get_context")
         rules = next(each for each in RESOURCES if each.name == "rules")
         assert "Text of the house style." in await rules.read(one)
@@ -234,15 +243,15 @@ async def test_answers_stay_within_their_limit_and_marks(shared_daemon: DaemonPr
             ("get_context", {"prompt": "handle events", "focus_paths": ["src/shop/table.py"]}, 4000, 500),
             ("get_context", {"focus_paths": gone}, 4000, 500),
             ("search_code", {"query": "handle event", "limit": 50}, 1500, 300),
-            ("find_symbol", {"name": "TABLE"}, 1000, 300),
-            ("list_decisions", {"limit": 100}, 1000, 200),
+            ("search_code", {"query": "TABLE", "relation": "definition"}, 1500, 300),
+            ("recall", {"limit": 100}, 1000, 200),
         ]
         for tool, arguments, usual, least in calls:
             for limit in (None, least, 9000):
                 given = arguments if limit is None else {**arguments, "max_tokens": limit}
                 assert 100 < len(await ask(tool, **given)) <= (limit or usual) * 4, f"{tool} {limit}"
-        assert " more: ask with a larger max_tokens" in await ask("list_decisions", limit=100)
-        assert "`````" in await ask("find_symbol", name="trap")
+        assert " more: ask with a larger max_tokens" in await ask("recall", limit=100)
+        assert "`````" in await ask("search_code", query="trap", relation="definition")
         for resource in RESOURCES:
             assert 100 < len(await resource.read(one)) <= resources.TOKENS * 4
 
@@ -252,7 +261,7 @@ async def test_hanging_daemon_times_out(shared_daemon: DaemonProcess, ready: Pat
         os.kill(shared_daemon.pid, signal.SIGSTOP)
         try:
             with pytest.raises(DaemonUnavailable, match=r"didn't answer OpenProject within 0\.2 s") as raised:
-                await ask("status")
+                await ask("recall", about="status")
         finally:
             os.kill(shared_daemon.pid, signal.SIGCONT)
         assert "call the tool again" in str(tool_error(raised.value)).lower()
@@ -262,9 +271,7 @@ def test_texts_and_schemas() -> None:
     for tool in TOOLS:
         schema = tool.arguments.schema()
         Draft202012Validator.check_schema(schema)
-        assert len(tool.description) < 2000  # where Claude Code cuts
         assert "Not " in tool.description, f"{tool.name} doesn't say when it isn't meant"
-        assert all("description" in one for one in schema["properties"].values())
         limit = schema["properties"].get("max_tokens")
         sizes = f"{limit['default']}, {limit['maximum']}" if limit else str(ANSWER_TOKENS)
         (row,) = [line for line in PAGE.splitlines() if line.startswith(f"| `{tool.name}` ")]
@@ -276,5 +283,16 @@ def test_texts_and_schemas() -> None:
         assert f"`{prompt.name}` ({arguments})" in PAGE
     assert f"Each has {resources.TOKENS} tokens at most" in PAGE
     assert len(INSTRUCTIONS) < 2000
-    read = sum(len(tool.description) + len(str(tool.arguments.schema())) for tool in TOOLS)
-    assert read / 4 < 2500
+
+
+async def test_listed_tools_cost_at_most_900_tokens() -> None:
+    """Every host that shows all tools pays for the list in each session."""
+    pytest.importorskip("bpe_openai")
+    listed = await list_tools(cast("Any", None), None)
+    tools = listed.model_dump(mode="json", by_alias=True, exclude_none=True)["tools"]
+    counter, problem = counter_of("exact", "gpt-5")
+    assert not problem
+    assert counter.count(json.dumps(tools, separators=(",", ":"))) <= 900
+    for tool in TOOLS:
+        Draft202012Validator.check_schema(tool.arguments.listed())
+        assert set(tool.arguments.listed()["properties"]) == set(tool.arguments.schema()["properties"])

@@ -39,9 +39,9 @@ def parses(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     parsed: list[bytes] = []
     real = parse_source
 
-    def parse(data: bytes, language: str) -> ParsedFile:
+    def parse(data: bytes, language: str, path: str) -> ParsedFile:
         parsed.append(data)
-        return real(data, language)
+        return real(data, language, path)
 
     monkeypatch.setattr(reading, "parse_source", parse)
     return parsed

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from foveal.daemon.languages.shared.imports import keys_of_path
 from foveal.daemon.languages.shared.records import Import
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.import_cases import Files, check, resolver, tree
+from tests.import_cases import CONFIG, Files, appears, check, resolver, tree
 from tests.properties import examples
 
 
@@ -92,33 +91,10 @@ PYTHON_MODULES = st.sampled_from(
     ["a", "b", "a.b", "b.a", "a.b.a", "src.a", ".", "..", ".a", "..a", "..b.a", "...a", "...."]
 )
 GO_MODULES = st.sampled_from(["m", "m/a", "m/a/b", "m/src", "n", "n/a"])
-CONFIG = {
-    "tsconfig.json": '{"compilerOptions": {"baseUrl": "src", "paths": {"@/*": ["*", "../b/*"]}}}',
-    "package.json": json.dumps(
-        {"name": "p", "imports": {"#a": "./a/b.js"}, "exports": {".": "./dist/a.js", "./*": "./b/*"}}
-    ),
-    "a/go.mod": "module m",
-    "go.mod": "module n",
-}
 
 
 def paths(names: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.builds(lambda folder, name: f"{folder}/{name}" if folder else name, FOLDERS, names)
-
-
-def appears(files: set[str], importer: str, language: str, imported: Import, new: str) -> None:
-    """Check that a file which changes what an import means shares a key with it."""
-    known: Files = dict.fromkeys(files - {new}, "") | CONFIG
-    project = resolver(known)
-    before = project.resolve_all(importer, language, imported)
-    keys = project.retry_keys(importer, language, imported)
-    known[new] = ""
-    project.added(new)
-    after = project.resolve_all(importer, language, imported)
-    assert after == resolver(known).resolve_all(importer, language, imported)
-    assert set(after) <= set(known)
-    if after != before:
-        assert set(keys) & set(keys_of_path(new))
 
 
 def test_a_folder_that_becomes_a_package_is_noticed() -> None:

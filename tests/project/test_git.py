@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from contextlib import suppress
@@ -247,9 +248,15 @@ def test_head(root: Path, tmp_path: Path) -> None:
     assert git.is_linked_worktree(str(tmp_path / "tree"))
     assert not git.is_linked_worktree(str(root))
     assert git.common_folder(str(root)) == git.common_folder(str(tmp_path / "tree")) == str(root / ".git")
+    assert git.work_trees(str(root / ".git")) == [str(root), str(tmp_path / "tree")]
+    shutil.rmtree(tmp_path / "tree")
+    assert git.work_trees(str(root / ".git"))[1:] == [str(tmp_path / "tree")], "until git prunes it"
+    run(root, "worktree", "prune")
+    assert git.work_trees(str(root / ".git")) == [str(root)]
     run(root, "clone", "-q", str(root), str(tmp_path / "clone"))
     assert git.common_folder(str(tmp_path / "clone")) == str(tmp_path / "clone" / ".git")
-    assert git.common_folder(str(tmp_path)) is git.head(str(tmp_path)) is None
+    assert git.common_folder(str(tmp_path)) is None
+    assert git.head(str(tmp_path)) is None
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from foveal.daemon.core.system import System
 from foveal.daemon.rules.instruction_files import RuleSet, discover
-from foveal.daemon.rules.instruction_places import RuleFiles, rule_files
+from foveal.daemon.rules.instruction_places import PROJECT_PLACES, USER_PLACES, RuleFiles, rule_files
 from foveal.daemon.rules.items import Item
 
 from tests.conftest import write_files
@@ -63,3 +63,12 @@ def test_removed_rules_by_their_file_and_by_their_text(root: Path) -> None:
     check("docs/guide.md", "Be kind.\n", False)
     check("docs/style.md", "Use short words.", False)
     assert not RuleFiles(files.paths).is_removed(str(root), "AGENTS.override.md", "Be kind.")
+
+
+def test_the_page_names_every_place() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "instruction-files.md").read_text(encoding="utf-8")
+    listed = {line.split("`")[1] for line in page.splitlines() if line.startswith("| `")}
+    places = {place.path for place in PROJECT_PLACES} | {f"~/{place.path}" for place in USER_PLACES}
+    assert len(places) > 25
+    assert {place for place in places if not any(path.startswith(place) for path in listed)} == set()
+    assert {path for path in listed if not path.startswith(tuple(places))} == set()

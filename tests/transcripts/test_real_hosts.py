@@ -20,7 +20,14 @@ CLAUDE, CODEX, OLD_CODEX = (
     "a832dcec9e5befdba", "01a206be-524e-72e2-a806-e9ad54fcbfe4", "01a206bc-1835-71d3-967d-cf720d8a2a23",
 )  # fmt: skip
 COPILOT = "0838d498-86a4-4047-835c-40a0ef49544b"
+QWEN = "general-purpose-call_9a8c72015506"
+CLINE = "agent_1795886465679_o89c0f"
 OPENCODE, EXPLORER = "ses_df5ce342effef1M07TfhlOdsh7", "ses_df5cdbfd2ffeH2pRvcB35n8tkC"
+
+
+def sample(name: str) -> Path:
+    """Return a transcript; Cline's are each one object."""
+    return SAMPLES / (f"{name}.messages.json" if name.startswith("cline/") else f"{name}.jsonl")
 
 
 @pytest.mark.parametrize(
@@ -54,6 +61,24 @@ OPENCODE, EXPLORER = "ses_df5ce342effef1M07TfhlOdsh7", "ses_df5cdbfd2ffeH2pRvcB3
         ("copilot/events-edit", "", [(*COUNTER, "starlette/_gnu.py")]),
         ("copilot/events-subagent", "", [(COPILOT, *BUFFER, GZIP)]),  # one file holds both agents
         ("gemini/chat-session", "", [(*COUNTER, "starlette/_impala.py")]),
+        ("qwen-code/main-transcript", "", []),  # its only edit was refused
+        ("qwen-code/subagent-transcript", QWEN, [(QWEN, *BUFFER, GZIP)]),
+        (
+            "cline/main-edit",
+            "",
+            [("", "I decided to copy the headers", "The first request", "httpx/_client.py")],
+        ),
+        ("cline/main-delegates", "", []),
+        (
+            "droid/session",
+            "",
+            [("", "I decided to read the docstrings once", "Most applications", "starlette/schemas.py")],
+        ),
+        (
+            "cline/subagent",
+            CLINE,
+            [(CLINE, "I chose to name the nonce counter", "Two clients", "httpx/_auth.py")],
+        ),
         ("opencode/main-edit", "", [(*COUNTER, "pkg/gzip.py")]),
         ("opencode/main-delegates", "", []),
         ("opencode/subagent", OPENCODE, [(OPENCODE, *BUFFER, "pkg/gzip.py")]),
@@ -65,8 +90,8 @@ OPENCODE, EXPLORER = "ses_df5ce342effef1M07TfhlOdsh7", "ses_df5cdbfd2ffeH2pRvcB3
     ],
 )
 def test_decisions_of_real_hosts_are_found(name: str, owner: str, expected: list[Expected]) -> None:
-    mined = mine(str(SAMPLES / f"{name}.jsonl"), None)
-    cwd = "" if mined.source == "gemini" else ROOT.rstrip("/")
+    mined = mine(str(sample(name)), None)
+    cwd = "" if mined.source in {"gemini", "cline"} else ROOT.rstrip("/")
     assert (mined.owner, mined.cwd, mined.finished) == (owner, cwd, True)
     assert mined.skipped_lines == 0
     assert len(mined.findings) == len(expected)
@@ -78,7 +103,7 @@ def test_decisions_of_real_hosts_are_found(name: str, owner: str, expected: list
 
 
 @pytest.mark.parametrize(
-    ("sample", "expected"),
+    ("name", "expected"),
     [
         ("claude-code/main-transcript", "read starlette/schemas.py, edited starlette/schemas.py"),
         ("claude-code/main-transcript-background-compact", "named starlette/routing.py"),
@@ -96,11 +121,16 @@ def test_decisions_of_real_hosts_are_found(name: str, owner: str, expected: list
             "gemini/chat-session",
             "edited starlette/_impala.py, named applications.py, named starlette/routing.py",
         ),
+        ("qwen-code/main-transcript", "named applications.py, named starlette/routing.py"),
+        ("qwen-code/subagent-transcript", f"read {GZIP}"),  # its edit failed
+        ("droid/session", "read starlette/schemas.py, edited starlette/schemas.py"),
+        ("cline/main-edit", "read httpx/_client.py, edited httpx/_client.py"),
+        ("cline/subagent", "read httpx/_auth.py, edited httpx/_auth.py"),
         ("opencode/main-edit", "read pkg/gzip.py, edited pkg/gzip.py, named applications.py"),
     ],
 )
-def test_activities_in_transcripts_of_real_hosts(sample: str, expected: str) -> None:
-    mined = mine(str(SAMPLES / f"{sample}.jsonl"), None)
+def test_activities_in_transcripts_of_real_hosts(name: str, expected: str) -> None:
+    mined = mine(str(sample(name)), None)
     found = {f"{item.how} {item.path.removeprefix(ROOT)}" for item in mined.activity}
     assert found == set(expected.split(", "))
     assert all(item.first and item.first <= item.last for item in mined.activity)

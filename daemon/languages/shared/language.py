@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache, cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -46,6 +46,11 @@ class ImportLookup:
     def is_internal(self, importer: str, imported: Import) -> bool:
         """Return whether an unresolved import certainly means a file of this project."""
         return False
+
+    def published(self, imported: Import) -> tuple[str, ...]:
+        """Return the files that an import in another project means: only if it names a package that this
+        project declares."""
+        return ()
 
     def keys(self, importer: str, imported: Import) -> list[str]:
         """Return the keys (`key_of`) of the files for which an import waits, perhaps with repetitions."""
@@ -211,6 +216,12 @@ class Language(Struct, frozen=True):
     """For files without a grammar: yields the first line (from 0), the level (from 1) and the name of each
     block of a text in a language."""
 
+    markup: Literal["", "tags", "frontmatter"] = ""
+    """Where the code of a file is that consists of markup: in scripts, and perhaps in a frontmatter too."""
+
+    component: bool = False
+    """Whether a file defines a component, which is named after it."""
+
     other_language: Callable[[bytes], str] | None = None
     """Returns the actual language of a source, or an empty string; for C headers, whose names don't tell."""
 
@@ -339,7 +350,7 @@ def language_of(path: str, head: bytes = b"") -> str:
     """Return the name of the language of a file, or "" if it is unknown.
 
     `path` may be relative or absolute; `head` is the beginning of its content. Only a shebang line in it is
-    used, and only if the name doesn't tell.
+    used, and only if the name doesn't tell, or says that the file is a notebook.
     """
     by_extension, by_file_name, by_interpreter = _names_by_sign()
     name = path.rpartition("/")[2]
@@ -350,8 +361,8 @@ def language_of(path: str, head: bytes = b"") -> str:
         found = by_extension.get(f".{extension.lower()}") if dot and stem else None
         if found is None and dot:
             found = by_file_name.get(name.partition(".")[0])
-    if found is None and head.startswith(b"#!"):
-        found = by_interpreter.get(_interpreter(head))
+    if found in (None, "notebook") and head.startswith(b"#!"):
+        found = by_interpreter.get(_interpreter(head), found)
     return found or ""
 
 

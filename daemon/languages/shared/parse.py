@@ -17,6 +17,7 @@ from tree_sitter import Node, Parser, Query, QueryCursor, TreeCursor
 from .definitions import DefinitionReader, Match, PatternSettings
 from .grammar_bundle import BUNDLE, GrammarMissing, load_grammar
 from .language import LANGUAGES, Language
+from .markup import component_name, read_markup, with_markup
 from .records import NOTHING, ParsedFile, References, SplitPoint, Symbol
 from .reference_reader import ImportReader, ReferenceReader, Settings
 from .source_text import MAX_NAME, MAX_SIGNATURE, SourceText, Span, clean_source
@@ -24,7 +25,7 @@ from .symbols import UniqueNames, section_ends, sections, symbols_of
 
 log = logging.getLogger(__name__)
 
-PARSER_VERSION: int = 8
+PARSER_VERSION: int = 9
 """Increment this when the same bytes would give another result; stored files are then parsed again."""
 
 
@@ -62,11 +63,12 @@ WIDE_ERROR = 2_000
 unclosed brackets took 8 s, 2,000 take 4 ms)."""
 
 
-def parse_source(data: bytes, language: str) -> ParsedFile:
+def parse_source(data: bytes, language: str, path: str = "") -> ParsedFile:
     """Return the definitions and imports of a source, which may be broken, hostile or not UTF-8.
 
-    `language` is a name from the table of languages; without a grammar only the lines are counted. Only line
-    feeds end lines. Takes bounded time and raises nothing for any bytes. Thread-safe.
+    `language` is a name from the table of languages; without a grammar only the lines are counted. A
+    component is named after its `path`, and is none without one. Only line feeds end lines. Takes bounded
+    time and raises nothing for any bytes. Thread-safe.
     """
     source = clean_source(data)
     lines = source.count(b"\n") + (not source.endswith(b"\n") and source != b"")
@@ -75,14 +77,23 @@ def parse_source(data: bytes, language: str) -> ParsedFile:
         return ParsedFile(tuple(_blocks(source.decode("utf-8", "replace"), row, lines)), (), lines)
     if row is None or not row.grammar or not source:
         return ParsedFile((), (), lines)
-    row = LANGUAGES.get(row.other_language(source), row) if row.other_language is not None else row
-    toolbox = _toolbox(row.name)
+    text = SourceText(source)
+    if not row.markup:
+        row = LANGUAGES.get(row.other_language(source), row) if row.other_language is not None else row
+        return _parsed_code(source, text, row, lines)
+    markup = read_markup(source, frontmatter=row.markup == "frontmatter")
+    parsed = _parsed_code(markup.script, text, LANGUAGES.get(markup.dialect, row), lines)
+    return with_markup(parsed, markup, text, component_name(path) if row.component else "")
+
+
+def _parsed_code(source: bytes, text: SourceText, row: Language, lines: int) -> ParsedFile:
+    """Parse the code of a file; `text` is the file as it is quoted, which may have more than its code."""
+    toolbox = _toolbox(row.grammar, row.definitions, row.facts, row.calls, row.references)
     if toolbox is None:
         return ParsedFile((), (), lines)
     root = _tree(toolbox.grammar, source, row) if not is_tangled(source, row.stalling) else None
     if root is None or _has_wide_error(root):
         return ParsedFile((), (), lines, broken=True)
-    text = SourceText(source)
     if row.heading is not None:
         found = _ranges(toolbox.definitions, root)
         symbols = sections(text, found.get("heading", ()), found.get("quoted", ()), lines, row.heading)
@@ -153,25 +164,25 @@ class _Toolbox(Struct, frozen=True):
 
 
 @cache
-def _toolbox(language: str) -> _Toolbox | None:
-    """Load a language's grammar and compile its queries, once in a process; None if it can't be loaded."""
-    row = LANGUAGES[language]
-    module, _, function = row.grammar.partition(":")
+def _toolbox(source: str, definitions: str, facts: str, calls: str, references: str) -> _Toolbox | None:
+    """Load a language's grammar and compile its queries, once in a process; languages may share them. Return
+    None if the grammar can't be loaded."""
+    module, _, function = source.partition(":")
     try:
         pointer = load_grammar(function) if module == BUNDLE else getattr(import_module(module), function)()
     except GrammarMissing as error:
         log.warning("%s; its files are read without definitions", error)
         return None
     grammar = Grammar(pointer)
-    definitions = Query(grammar, expanded(row.definitions))
-    all_matches = Query(grammar, expanded(f"{row.definitions}\n{row.facts}")) if row.facts else definitions
+    defining = Query(grammar, expanded(definitions))
+    all_matches = Query(grammar, expanded(f"{definitions}\n{facts}")) if facts else defining
     settings = tuple(all_matches.pattern_settings(index) for index in range(all_matches.pattern_count))
     return _Toolbox(
         grammar,
-        definitions,
-        tuple(PatternSettings.of(setting) for setting in settings[: definitions.pattern_count]),
-        Query(grammar, row.calls) if row.calls else None,
-        Query(grammar, expanded(row.references)) if row.references else None,
+        defining,
+        tuple(PatternSettings.of(setting) for setting in settings[: defining.pattern_count]),
+        Query(grammar, calls) if calls else None,
+        Query(grammar, expanded(references)) if references else None,
         all_matches,
         settings,
     )
