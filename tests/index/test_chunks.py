@@ -108,7 +108,7 @@ def test_sections_of_a_document() -> None:
 
 def test_code_without_a_grammar_is_divided_by_its_looks() -> None:
     block = "rule {\n" + body(ALONE_CHARACTERS) + "}\n\n"
-    chunks = chunks_of(block * 3, "a.zig")
+    chunks = chunks_of(block * 3, "a.nim")
     assert [each.text for each in chunks] == [block.rstrip()] * 3
     assert {(each.kind, each.symbol, each.names) for each in chunks} == {("code", "", ())}
 
