@@ -151,6 +151,8 @@ def test_seed_that_can_not_be_used_leaves_the_work_to_reading(
     family.second.start(**settings)
     assert bool(parses) == (what != "lexical")
     assert family.shared() == []
+    assert not list(family.second.folder.glob(f"{FILE_NAME}.*")), "nothing of the copy is left"
+    assert family.second.progress.degraded == ()
     family.check_equal()
 
 
