@@ -106,6 +106,14 @@ def test_seed_reads_only_what_differs(family: Family, parses: list[bytes]) -> No
     family.check_equal()
 
 
+def test_seed_of_a_folder_that_was_no_package(family: Family) -> None:
+    """Its files no longer import themselves by their names."""
+    (family.first.root / "app/vendor/__init__.py").unlink()
+    family.first.start()
+    family.second.start()
+    family.check_equal()
+
+
 def test_seed_shares_files_that_each_index_replaces_for_itself(family: Family) -> None:
     family.first.start()
     (family.first.folder / "vectors").mkdir()
