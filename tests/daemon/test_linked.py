@@ -100,7 +100,7 @@ def test_relations_are_answered_from_linked_projects(world: LinkedWorld) -> None
 
 def test_results_of_all_projects_are_ordered_by_probability(world: LinkedWorld) -> None:
     found = world.ask("charge a credit card through the gateway")["results"]
-    assert found[0]["path"] == "../payments/payments/charge.py"
+    assert {each["path"] for each in found[:2]} == {"shop/cart.py", "../payments/payments/charge.py"}
     probabilities = [each["probability"] for each in found]
     assert probabilities == sorted(probabilities, reverse=True)
     assert world.paths("where is round_total defined") == ["shop/cart.py", "../common/common/money.py"], (
