@@ -43,6 +43,8 @@ BUDGETS_S: Final[Mapping[str, float]] = {
     "sessionEnd": END_S,
     "SessionShutdown": END_S,
     "cline PostToolUse": PROMPT_S,
+    "droid PostToolUse": PROMPT_S,
+    "PreInvocation": PROMPT_S,
 }
 """Maximum seconds by event, or by host and event where a prompt's context comes with another event."""
 
@@ -51,7 +53,7 @@ AWAITED: Final = frozenset(("SessionStart", "sessionStart"))
 
 STARTING: Final = AWAITED | {
     *("UserPromptSubmit", "userPromptSubmitted", "beforeSubmitPrompt", "BeforeAgent"),
-    *("TaskStart", "TaskResume"),
+    *("TaskStart", "TaskResume", "PreInvocation"),
 }
 """Events that start a daemon if none runs. Those outside `AWAITED` don't wait for it."""
 
@@ -68,7 +70,13 @@ that ends kills its hooks."""
 ANSWER_SHARE: Final = 0.8
 """Share of the remaining time for the daemon to start, and again to answer; the rest is for the way back."""
 
-VARIABLES: Final = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR", "CURSOR_VERSION", "AI_AGENT")
+VARIABLES: Final = (
+    "CLAUDE_PROJECT_DIR",
+    "CURSOR_PROJECT_DIR",
+    "FACTORY_PROJECT_DIR",
+    "CURSOR_VERSION",
+    "AI_AGENT",
+)
 """Environment variables of hosts that the daemon gets; AI_AGENT names Claude Code's version."""
 
 USAGE: Final = (

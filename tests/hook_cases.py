@@ -10,7 +10,19 @@ from typing import Any
 from foveal.daemon.hooks.answer import CONTEXT_TAG
 
 PAYLOADS = Path(__file__).parent / "hook_payloads"
-HOSTS = ("claude-code", "codex", "cursor", "gemini", "copilot", "opencode", "qwen-code", "cline")
+HOSTS = (
+    "claude-code",
+    "codex",
+    "cursor",
+    "gemini",
+    "copilot",
+    "opencode",
+    "qwen-code",
+    "cline",
+    "droid",
+    "antigravity",
+    "kiro",
+)
 RECORDED_ROOT = "/home/ada/shop"
 
 CONTEXT_EVENTS: Mapping[str, frozenset[str]] = {
@@ -22,6 +34,9 @@ CONTEXT_EVENTS: Mapping[str, frozenset[str]] = {
     "opencode": frozenset(("SessionStart", "UserPromptSubmit", "SubagentStart", "PostToolUse")),
     "qwen-code": frozenset(("UserPromptSubmit", "PostToolUse")),
     "cline": frozenset(("PostToolUse",)),
+    "kiro": frozenset(("SessionStart", "UserPromptSubmit")),
+    "antigravity": frozenset(("PreInvocation",)),
+    "droid": frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse")),
 }
 """The events whose answers a host takes text from, as its documentation or its types have it."""
 
@@ -33,7 +48,7 @@ MOST_CHARACTERS: Mapping[str, int] = {
 }
 MOST_OTHERS = 8_000
 
-NAMED = frozenset(("copilot", "cline"))
+NAMED = frozenset(("copilot", "cline", "antigravity"))
 """Hosts whose payloads don't name their event, so that the hook's command does."""
 
 
@@ -67,6 +82,11 @@ def context_of(host: str, name: str, output: str) -> str:
     if not output:
         return ""
     event = event_name(name)
+    if host == "kiro":  # it takes plain text
+        assert event in CONTEXT_EVENTS[host]
+        check_wrapped(output)
+        assert len(output) <= MOST_OTHERS
+        return output
     fields = json.loads(output)
     assert isinstance(fields, dict)
     assert output.isascii(), "whatever the locale"
@@ -79,6 +99,10 @@ def context_of(host: str, name: str, output: str) -> str:
     elif host == "cline":
         assert set(fields) == {"contextModification"}
         text = fields["contextModification"]
+    elif host == "antigravity":
+        ((only,),) = fields.values()
+        assert (set(fields), set(only)) == ({"injectSteps"}, {"userMessage"})
+        text = only["userMessage"]
     elif host == "copilot" and event[0].islower():
         assert set(fields) == {"additionalContext"}
         text = fields["additionalContext"]
@@ -86,7 +110,7 @@ def context_of(host: str, name: str, output: str) -> str:
         assert set(fields) <= {"systemMessage", "hookSpecificOutput"}
         assert fields, "an empty object says nothing"
         if "systemMessage" in fields:
-            assert host in {"claude-code", "codex", "gemini", "qwen-code"}
+            assert host in {"claude-code", "codex", "gemini", "qwen-code", "droid"}
             assert isinstance(fields["systemMessage"], str)
             assert "\n" not in fields["systemMessage"]
         if "hookSpecificOutput" in fields:

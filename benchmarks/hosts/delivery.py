@@ -97,7 +97,7 @@ def _needless_context(sent: Sent) -> str:
     request = answered(sent.requests, sent.prompt)
     if request is None:
         return "it didn't reach the model"
-    brought = elements_beside(request, sent.prompt)
+    brought = [element for element in elements_beside(request, sent.prompt) if START not in element]
     return f"{sum(map(len, brought)):,} characters" if brought else ""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
@@ -42,6 +43,8 @@ class HostProgram(Struct, frozen=True):
     """Whether a subagent is waited for by a call of its own."""
     resumes: bool = True
     """Whether a prompt can continue an earlier session; else each has its own."""
+    defers_tools: bool = False
+    """Whether the tools of servers are loaded by a call of their own."""
     rests: bool = False
     """Whether a session ends without an event, so that its decisions are found only after a rest."""
     late_contexts: bool = False
@@ -357,6 +360,43 @@ def _cline_prepare(home: Path, root: Path, url: str) -> Env:
     return {"CLINE_NO_AUTO_UPDATE": "1", "CLINE_TELEMETRY_DISABLED": "1"}
 
 
+# Factory Droid
+
+
+def _droid_call(step: Step, request: Request) -> Call:
+    match step:
+        case Edit():
+            return Call("Edit", {"file_path": step.path, "old_str": step.old, "new_str": step.new})
+        case Mcp():
+            name = _tool(request, f"_{step.tool}")
+            if name in request.tools:
+                return Call(name, step.arguments)
+            listed = re.search(rf"\w+_{step.tool}\b", request.text)  # its schema is loaded first
+            return Call("ToolSearch", {"query": f"select:{listed[0] if listed else step.tool}"})
+        case Command():
+            risk = {"riskLevel": "low", "riskLevelReason": "It only reads.", "timeout": 60}
+            return Call("Execute", {"command": step.text, **risk})
+        case _:
+            return _claude_call(step, request)
+
+
+def _droid_command(prompt: str, more: str) -> list[str]:
+    return ["droid", "exec", "-m", "custom:mock-0", "--auto", "low", prompt]
+
+
+def _droid_prepare(home: Path, root: Path, url: str) -> Env:
+    (home / ".factory").mkdir(exist_ok=True)
+    model: dict[str, Any] = {
+        "model": "mock",
+        "displayName": "mock",
+        "baseUrl": f"{url}/v1",
+        "apiKey": "dummy",
+    }
+    model |= {"provider": "generic-chat-completion-api", "maxOutputTokens": 8_000}
+    (home / ".factory" / "settings.json").write_text(json.dumps({"customModels": [model]}))
+    return {"FACTORY_API_KEY": "fk-dummy", "FACTORY_DISABLE_SETTINGS_PERSISTENCE": "1"}
+
+
 CLAUDE = HostProgram(
     "Claude Code", "claude-code", "@anthropic-ai/claude-code@2.1.330", "claude",
     _claude_command, _claude_call, _claude_prepare,
@@ -392,9 +432,14 @@ CLINE = HostProgram(
     "Cline", "cline", "cline@3.0.65", "cline",
     _cline_command, _cline_call, _cline_prepare, resumes=False, rests=True, late_contexts=True,
 )  # fmt: skip
+DROID = HostProgram(
+    "Factory Droid", "droid", "droid@0.215.0", "droid",
+    _droid_command, _droid_call, _droid_prepare, has_subagents=False, resumes=False, late_contexts=True,
+    defers_tools=True,
+)  # fmt: skip
 
 BY_NAME: Mapping[str, HostProgram] = {
     "claude": CLAUDE, "claude-old": CLAUDE_OLD, "codex": CODEX,
     "gemini": GEMINI, "copilot": COPILOT, "opencode": OPENCODE, "qwen": QWEN,
-    "cline": CLINE,
+    "cline": CLINE, "droid": DROID,
 }  # fmt: skip

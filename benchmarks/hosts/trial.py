@@ -51,6 +51,7 @@ def script_for(world: World) -> Script:
 
     # Where the start's text comes after a tool, one is needed.
     look = [] if world.host.resumes else [Read(path("httpx/_client.py"))]
+    search = Mcp("search_code", {"query": "timeout configuration"})
     wait = [Wait()] if world.host.waits else []
     steps: dict[str, Sequence[Say | Read | Edit | Delegate | Wait | Mcp]] = {
         FIRST: [
@@ -79,7 +80,7 @@ def script_for(world: World) -> Script:
             Read(path("httpx/_models.py")),
             Say(f"{LOOK_DECISION}, because only the client knows all cookies."),
         ],
-        SEARCH: [Mcp("search_code", {"query": "timeout configuration"}), Say("Found.")],
+        SEARCH: [*[search] * (1 + world.host.defers_tools), Say("Found.")],
         FAILING: [
             Read(path("httpx/_urls.py")),
             Edit(path("httpx/_urls.py"), "this line is not there", "nor this"),

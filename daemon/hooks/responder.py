@@ -210,6 +210,7 @@ class Responder:
         if not event.by_person or not event.prompt.strip():
             return NOTHING
         origin, window = event.origin, await self._known_window(event.origin, clock)
+        window.prompts_come = window.prompts_come or event.kind == "prompt"
         message = "" if origin.agent_id else await self._change(origin, window, clock)
         if window.is_answered(event.prompt, origin.agent_id):
             return HookAnswer(message=message)
@@ -285,17 +286,19 @@ class Responder:
             # The host stopped waiting. It is still pending, but not for ever: each try delays a tool.
             window.pending_prompt, window.given_up = ("" if window.given_up == prompt else prompt), prompt
             raise
-        if begins and found.late and window.given_up != prompt:
+        if found.late and (begins or event.transcript_path) and window.given_up != prompt:
             window.pending_prompt = window.given_up = prompt
         return HookAnswer(found.text) if found.text and window.is_new(found.text) else NOTHING
 
     async def _note_prompt(self, event: Event, clock: Clock) -> None:
-        """Note the prompt that is answered, which no event brought."""
-        prompt = await self._part(self._backend.task_in(event.origin, event.transcript_path), clock) or ""
+        """Note the prompt that is answered, unless events bring the prompts of this conversation."""
         window = await self._known_window(event.origin, clock)
+        if window.prompts_come:
+            return
+        prompt = await self._part(self._backend.task_in(event.origin, event.transcript_path), clock) or ""
         if prompt.strip() and prompt != window.found_prompt:
             window.found_prompt = prompt
-            await self._prompt(replace(event, kind="prompt", prompt=prompt), NO_OUTPUT, clock)
+            await self._prompt(replace(event, prompt=prompt), NO_OUTPUT, clock)
 
     async def _helped(self, event: Event, limit: OutputLimit, clock: Clock) -> HookAnswer:
         """Return help beside a search of the agent's own, one at a time, since tools run in parallel."""
@@ -426,6 +429,8 @@ class Window(Struct):
     it."""
     pending_tasks: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=TASKS_MAX))
     """Subagents whose start took no text, and their tasks; their first tool brings the context."""
+    prompts_come: bool = False
+    """Whether an event brought a prompt."""
     found_prompt: str = ""
     """The last prompt that was found in the transcript."""
     given_up: str = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from math import exp, log
 from typing import Any, Final
@@ -86,7 +87,20 @@ def together(results: Sequence[dict[str, Any]], limit: int) -> list[dict[str, An
     first, second = (each.get("probability", 0.0) for each in ranked[:2])
     if "definition" in ranked[0] and not ranked[0].get("certainty") and first >= AHEAD * second:
         return ranked[:1]
-    return [{name: value for name, value in each.items() if name not in WHOLE} for each in ranked[:limit]]
+    shown = _shared(ranked, limit) if ranked[0].get("certainty") else ranked[:limit]
+    return [{name: value for name, value in each.items() if name not in WHOLE} for each in shown]
+
+
+def _shared(ranked: Sequence[dict[str, Any]], limit: int) -> list[dict[str, Any]]:
+    """Return at most `limit` places of the graph: no project's places leave less than its share to others."""
+    share = limit // len({each.get("root") for each in ranked})
+    numbers: Counter[str | None] = Counter()
+    behind: list[bool] = []
+    for each in ranked:
+        numbers[each.get("root")] += 1
+        behind.append(numbers[each.get("root")] > share)
+    kept = sorted(range(len(ranked)), key=lambda place: (behind[place], place))[:limit]
+    return [ranked[place] for place in sorted(kept)]
 
 
 def _rank(result: Mapping[str, Any]) -> tuple[bool, float]:

@@ -164,12 +164,15 @@ def cut(text: str, characters: int) -> str:
 
 
 _TOOL_NAMES: Mapping[Tool, str] = {
-    "edit": "Edit MultiEdit NotebookEdit apply_patch edit str_replace_editor replace multiedit patch editor",
-    "write": "Write create write_file write",
+    "edit": (
+        "Edit MultiEdit NotebookEdit apply_patch ApplyPatch edit str_replace_editor replace multiedit patch "
+        "editor"
+    ),
+    "write": "Write Create create write_file write",
     "read": "Read NotebookRead read_file view_image view read read_files",
     "run": (
         "Bash PowerShell bash powershell local_shell run_shell_command run shell shell_command "
-        "exec_command container.exec unified_exec run_commands"
+        "exec_command container.exec unified_exec run_commands Execute"
     ),
     "agent": "Agent Task spawn_agent task invoke_agent agent",
 }

@@ -11,11 +11,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 
+from .antigravity import AntigravityReader
 from .claude_code import ClaudeCodeReader
 from .cline import ClineReader
 from .codex import CodexReader
 from .copilot import CopilotReader
 from .cursor import Cursor, digest_before
+from .droid import DroidReader
 from .entry import Recent, TranscriptEntry, TranscriptReader, record_of
 from .gemini import GeminiReader
 from .opencode import OpenCodeReader
@@ -28,8 +30,10 @@ READERS = (
     ClaudeCodeReader,
     CodexReader,
     CopilotReader,
+    DroidReader,
     GeminiReader,
     OpenCodeReader,
+    AntigravityReader,
     PlainReader,
 )
 """The readers of records; the first that recognises a record reads the file. Qwen Code's records look like

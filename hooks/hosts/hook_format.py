@@ -52,6 +52,7 @@ EDITING_TOOLS = frozenset(
     (
         *("Write", "Edit", "MultiEdit", "NotebookEdit", "write_file", "replace", "edit", "create"),
         *("str_replace_editor", "editFiles", "createFile", "replace_string_in_file", "create_file"),
+        *("Create", "fs_write"),
     )
 )
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from .amp import AMP
+from .antigravity import ANTIGRAVITY
 from .claude_code import CLAUDE_CODE
 from .cline import CLINE
 from .codex import CODEX
 from .copilot import COPILOT
 from .cursor import CURSOR
+from .droid import DROID
 from .gemini import GEMINI
 from .git import GIT
 from .host import Host
+from .kiro import KIRO
 from .opencode import OPENCODE
 from .qwen_code import QWEN_CODE
 from .vscode import VSCODE
@@ -24,6 +28,10 @@ HOSTS: tuple[Host, ...] = (
     OPENCODE,
     QWEN_CODE,
     CLINE,
+    DROID,
+    ANTIGRAVITY,
+    KIRO,
+    AMP,
     GIT,
 )
 """All hosts. If two define an MCP server of the same name for the same scope, the earlier host counts."""

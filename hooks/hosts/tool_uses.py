@@ -28,7 +28,7 @@ PATTERN_MAX: Final = 300
 READING: Final = frozenset(("read", "view", "readfile", "read_file"))
 SEARCHING: Final = frozenset(("grep", "rg", "grep_search", "search_file_content", "ripgrep"))
 LISTING: Final = frozenset(("glob", "find_files"))
-SHELLS: Final = frozenset(("bash", "shell", "run_shell_command", "exec_command"))
+SHELLS: Final = frozenset(("bash", "shell", "run_shell_command", "exec_command", "execute"))
 """The tools of hosts by what they do, in lower case."""
 
 PARTIAL: Final = ("offset", "limit", "view_range", "start_line", "end_line", "startLine", "endLine", "pages")

@@ -127,7 +127,8 @@ def _file_state(target: Target) -> SettingsFileState:
         return SettingsFileState(target.path, found.data is not None, False, (), ())
     text = found.data.decode(target.encoding).removeprefix("\ufeff")
     entries = [entry for part in target.parts for entry in part.entries(text)]
-    hooks = registered(text) if any(isinstance(part, HookSettings) for part in target.parts) else ()
+    sections = [part.section for part in target.parts if isinstance(part, HookSettings)]
+    hooks = registered(text, sections[0]) if sections else ()
     events = tuple(dict.fromkeys(event for event, _ in entries))
     programs = tuple(dict.fromkeys(program for _, program in entries if program))
     return SettingsFileState(target.path, True, True, events, programs, hooks=hooks)

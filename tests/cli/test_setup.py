@@ -20,6 +20,7 @@ from foveal.hooks.install.plan import Change
 
 from tests.command_cases import CommandLine
 from tests.conftest import SMALL_PROJECT, DaemonProcess, git, need_tool, running_daemon, write_files
+from tests.hook_cases import HOSTS
 from tests.hook_install_cases import CLAUDE_LIKE, FLAT, SERVERS, TOML, text_of, tree, with_comments
 
 SETTINGS = {
@@ -32,11 +33,10 @@ SETTINGS = {
     ".copilot/mcp-config.json": text_of(SERVERS),
     ".config/opencode/opencode.json": text_of({"mcp": {"others": {"type": "remote", "url": "https://x"}}}),
     ".cline/data/settings/cline_mcp_settings.json": text_of(SERVERS),
+    ".factory/settings.json": text_of(CLAUDE_LIKE),
     ".qwen/settings.json": with_comments({**CLAUDE_LIKE, **SERVERS}),
 }
 """Settings as people have them: with comments, tabs, CRLF, a byte order mark, on one line."""
-
-HOSTS = ["claude-code", "cursor", "codex", "gemini", "copilot", "opencode", "qwen-code", "cline"]
 
 
 @pytest.fixture
@@ -108,8 +108,8 @@ def test_init_sets_all_up_and_uninstall_gives_every_byte_back(
     after = settings_tree(daemon)
     again = foveal.json("init", "--yes")
     assert again["changed"] is False
-    assert [host["state"] for host in again["hosts"]] == ["registered"] * len(HOSTS)
-    assert sorted(host["host"] for host in again["hosts"]) == sorted(HOSTS)
+    assert [host["state"] for host in again["hosts"]] == ["registered"] * (len(HOSTS) + 1)
+    assert sorted(host["host"] for host in again["hosts"]) == sorted((*HOSTS, "amp"))
     assert settings_tree(daemon) == after
     # Nothing is to be asked any more, so it needs no terminal.
     assert foveal("init")[0] == 0

@@ -44,13 +44,13 @@ REAL_TASK = "Find out how the gzip middleware decides whether to compress. [[scr
 EDITED = f"{RECORDED_ROOT}/src/shop/auth.py"
 
 KINDS: dict[str, str] = {
-    "sessionstart": "start",
+    **dict.fromkeys(("sessionstart", "agentspawn"), "start"),
     **dict.fromkeys(("taskstart", "taskresume"), "resume"),
     **dict.fromkeys(
         ("userpromptsubmit", "userpromptsubmitted", "beforesubmitprompt", "beforeagent"), "prompt"
     ),
     "pretooluse": "announce",
-    **dict.fromkeys(("posttooluse", "afterfileedit", "aftertool"), "edit"),
+    **dict.fromkeys(("posttooluse", "afterfileedit", "aftertool", "preinvocation"), "edit"),
     "subagentstart": "subagent",
     "subagentstop": "subagent_end",
     "precompact": "compacting",
@@ -60,7 +60,7 @@ KINDS: dict[str, str] = {
 """The kind of each event, whatever the case of its name."""
 
 OTHER_KINDS: dict[str, str] = {
-    **{f"{host}/SessionStart_resume": "resume" for host in ("claude-code", "codex", "qwen-code")},
+    **{f"{host}/SessionStart_resume": "resume" for host in ("claude-code", "codex", "qwen-code", "droid")},
     **{f"{host}/SessionStart_compact": "restart" for host in ("claude-code", "codex")},
     "real claude-code/SessionStart-fork": "resume",
     "real qwen-code/SessionStart-resume": "resume",
@@ -144,7 +144,7 @@ def test_payload_becomes_its_event(case: str) -> None:
         told = case in RECORDED and not case.endswith(("_wakeup", "_continued"))
         assert (event.prompt, event.by_person) == (QUESTION, True) or not told
     if event.kind == "announce":
-        assert event.prompt in {TASK, REAL_TASK} or host == "real claude-code"
+        assert event.prompt in {TASK, REAL_TASK} or host in {"real claude-code", "real droid"}
     if event.kind == "subagent_end" and not host.endswith("opencode"):
         assert event.transcript_path or event.report
 
@@ -189,6 +189,9 @@ def test_subagents_and_their_parents() -> None:
         ("gemini", "AfterTool", (EDITED,)),
         ("qwen-code", "PostToolUse", (EDITED,)),
         ("cline", "PostToolUse", (EDITED,)),
+        ("droid", "PostToolUse", (EDITED,)),
+        ("antigravity", "PostToolUse", (EDITED,)),
+        ("kiro", "PostToolUse", (EDITED,)),
         ("cline", "PostToolUse_vscode", (EDITED,)),
         ("copilot", "postToolUse_text", ("src/shop/tokens.py",)),
         ("copilot", "vscode_PostToolUse", (EDITED,)),
@@ -260,6 +263,26 @@ def test_cline_tells_prompt_and_task_by_its_files() -> None:
     call = text[text.index('"name": "spawn_agent"') :]
     assert find(f"{text}{call}", "subagent") == "", "of two nobody knows which"
     assert (find("", ""), find("no JSON", "subagent")) == ("", "")
+
+
+def test_droid_tells_its_prompt_by_the_transcript() -> None:
+    assert event_of("real droid", "PostToolUse-Edit").transcript_path.endswith(".jsonl")
+    find, text = hooks_of("droid").task_in, (TRANSCRIPTS / "droid" / "session.jsonl").read_text()
+    assert find is not None
+    assert find(text, "") == "Read docstrings of schemas less often.", "neither a reminder nor a result"
+    assert (find("", ""), find('["user"]\n{"message": "user"}\n', "")) == ("", "")
+
+
+def test_antigravity_tells_its_prompt_by_the_transcript() -> None:
+    assert event_of("antigravity", "PreInvocation").transcript_path.endswith("/transcript.jsonl")
+    assert event_of("antigravity", "PostToolUse").transcript_path == ""
+    assert read("antigravity", "PostToolUse", error="no such text") is None
+    find = hooks_of("antigravity").task_in
+    assert find is not None
+    asked = {"type": "USER_INPUT", "content": "<USER_REQUEST>\nWhy?\n</USER_REQUEST>\n<ADDITIONAL_METADATA>x"}
+    answered = {"type": "PLANNER_RESPONSE", "content": "Because of USER_INPUT."}
+    assert find(f"{json.dumps(asked)}\n{json.dumps(answered)}\n", "") == "Why?"
+    assert find('cut off "USER_INPUT"}\n', "") == ""
 
 
 def test_cline_says_what_a_search_found() -> None:
@@ -354,9 +377,8 @@ def test_answers_have_the_hosts_form(host: str) -> None:
         assert context_of(host, name, output) == expected
         assert hooks.write(name, HookAnswer()) == ""
     output = hooks.write("sessionStart", HookAnswer(message="line"))
-    assert output == (
-        "" if host in {"cursor", "copilot", "opencode", "cline"} else '{"systemMessage":"line"}'
-    )
+    silent = {"cursor", "copilot", "opencode", "cline", "antigravity", "kiro"}
+    assert output == ("" if host in silent else '{"systemMessage":"line"}')
 
 
 def test_invalid_payloads_are_refused() -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import subprocess
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.hook_cases import HOSTS
 from tests.hook_install_cases import (
     CLAUDE_LIKE,
     FLAT,
@@ -24,8 +26,6 @@ from tests.hook_install_cases import (
     text_of,
     tree,
 )
-
-AGENTS = ("claude-code", "codex", "cursor", "gemini", "copilot", "opencode", "qwen-code", "cline")
 
 COMMON = "SessionStart SessionEnd UserPromptSubmit PreToolUse PostToolUse PreCompact SubagentStart SubagentStop Stop"
 EVENTS: Mapping[str, tuple[str, frozenset[str]]] = {
@@ -45,6 +45,10 @@ EVENTS: Mapping[str, tuple[str, frozenset[str]]] = {
     "copilot": (
         "sessionStart sessionEnd userPromptSubmitted postToolUse agentStop subagentStart subagentStop preCompact",
         frozenset({"type", "bash", "timeoutSec"}),
+    ),
+    "droid": (
+        "SessionStart UserPromptSubmit PostToolUse SubagentStop PreCompact Stop SessionEnd",
+        frozenset({"type", "command", "timeout"}),
     ),
     "qwen-code": (
         "SessionStart UserPromptSubmit PostToolUse SubagentStop PreCompact Stop SessionEnd",
@@ -73,6 +77,27 @@ FILES: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "user": {".gemini/settings.json": {**CLAUDE_LIKE, **SERVERS}},
         "project": {"work/shop/.gemini/settings.json": {**CLAUDE_LIKE, **SERVERS}},
     },
+    "kiro": {
+        "user": {".kiro/settings/mcp.json": SERVERS},
+        "project": {"work/shop/.kiro/settings/mcp.json": SERVERS},
+    },
+    "amp": {
+        "user": {".config/amp/settings.json": {"amp.mcpServers": {"others": {"url": "https://x"}}}},
+        "project": {"work/shop/.amp/settings.json": {"amp.url": "https://x"}},
+    },
+    "antigravity": {
+        "user": {
+            ".gemini/config/hooks.json": {
+                "others": {"Stop": [{"type": "command", "command": OTHERS_COMMAND}]}
+            },
+            ".gemini/config/mcp_config.json": SERVERS,
+        },
+        "project": {"work/shop/.agents/mcp_config.json": SERVERS},
+    },
+    "droid": {
+        "user": {".factory/settings.json": CLAUDE_LIKE, ".factory/mcp.json": SERVERS},
+        "project": {"work/shop/.factory/settings.json": CLAUDE_LIKE, "work/shop/.factory/mcp.json": SERVERS},
+    },
     "qwen-code": {
         "user": {".qwen/settings.json": {**CLAUDE_LIKE, **SERVERS}},
         "project": {"work/shop/.qwen/settings.json": {**CLAUDE_LIKE, **SERVERS}},
@@ -96,7 +121,7 @@ FILES: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     },
 }
 
-CASES = [(host, level) for host in AGENTS for level in ("user", "project")]
+CASES = [(host, level) for host in (*HOSTS, "amp") for level in ("user", "project")]
 
 
 def settings_of(host: str, level: str, form: str) -> dict[str, str]:
@@ -198,6 +223,10 @@ def test_install_registers_events_beside_those_of_others(machine: Machine, host:
         ("qwen-code", ".qwen/settings.json", ("mcpServers", "foveal"), {"command": "P", "args": ["mcp"]}),
         ("copilot", ".copilot/mcp-config.json", ("mcpServers", "foveal"), {"type": "local", "command": "P", "args": ["mcp"], "tools": ["*"]}),
         ("opencode", ".config/opencode/opencode.json", ("mcp", "foveal"), {"type": "local", "command": ["P", "mcp"], "enabled": True}),
+        ("antigravity", ".gemini/config/mcp_config.json", ("mcpServers", "foveal"), {"command": "P", "args": ["mcp"]}),
+        ("kiro", ".kiro/settings/mcp.json", ("mcpServers", "foveal"), {"command": "P", "args": ["mcp"]}),
+        ("amp", ".config/amp/settings.json", ("amp.mcpServers", "foveal"), {"command": "P", "args": ["mcp"]}),
+        ("droid", ".factory/mcp.json", ("mcpServers", "foveal"), {"type": "stdio", "command": "P", "args": ["mcp"]}),
         ("cline", ".cline/data/settings/cline_mcp_settings.json", ("mcpServers", "foveal"), {"command": "P", "args": ["mcp"], "disabled": False}),
         ("codex", ".codex/config.toml", ("mcp_servers", "foveal"), {"command": "P", "args": ["mcp"]}),
     ],
@@ -214,6 +243,40 @@ def test_install_registers_the_mcp_server(
     machine.does("uninstall", host, "--yes")
     machine.does("install", host, "--no-mcp", "--yes")
     assert not (machine.home / path).exists() or "mcpServers" not in (machine.home / path).read_text()
+
+
+def test_install_registers_antigravitys_hooks_under_our_name(machine: Machine) -> None:
+    machine.does("install", "antigravity", "--yes")
+    found = machine.read(".gemini/config/hooks.json")["foveal"]
+    assert set(found) == {"PreInvocation", "PostToolUse", "Stop"}
+    assert found["Stop"][0]["command"] == f"{machine.program} hook antigravity Stop"
+    assert found["PostToolUse"][0]["hooks"][0]["command"].endswith(" antigravity PostToolUse")
+
+
+def test_install_registers_kiros_hooks_in_a_file_of_ours(machine: Machine) -> None:
+    machine.does("install", "kiro", "--yes")
+    found = machine.read(".kiro/hooks/foveal.json")
+    assert found["version"] == "v1"
+    commands = {hook["trigger"]: hook["action"]["command"] for hook in found["hooks"]}
+    assert commands == {
+        event: f"{machine.program} hook kiro {event}"
+        for event in ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop")
+    }
+    assert "~/.kiro/hooks/foveal.json: SessionStart, UserPromptSubmit" in machine.does("list")
+
+
+def test_installed_scripts_of_cline_never_fail(machine: Machine) -> None:
+    own = machine.home / "Documents" / "Cline" / "Hooks" / "TaskStart"
+    machine.write({"Documents/Cline/Hooks/TaskStart": "#!/bin/sh\necho mine\n"})
+    code, _, errors = machine.run("install", "cline", "--yes")
+    assert code != 0
+    assert "isn't foveal's" in errors
+    own.unlink()
+    machine.does("install", "cline", "--no-mcp", "--yes")
+    assert os.access(own, os.X_OK)
+    machine.program.unlink()
+    done = subprocess.run([own], input="{}", capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
 
 
 def test_uninstall_keeps_later_changes(machine: Machine) -> None:

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from foveal.cli.text import local_time
 
+from tests.hook_cases import HOSTS
 from tests.hook_install_cases import Machine, text_of, tree
 
-AGENTS = ("claude-code", "codex", "cursor", "gemini", "copilot", "opencode", "qwen-code", "cline", "git")
+AGENTS = (*HOSTS, "amp", "git")
 
 
 def checked(machine: Machine, *arguments: str) -> tuple[int, str]:
@@ -135,6 +136,7 @@ def test_check_reports_unreadable_settings(machine: Machine) -> None:
             "hooksConfig.disabled",
         ),
         ("copilot", ".copilot/settings.json", {"disableAllHooks": True}, "disableAllHooks"),
+        ("droid", ".factory/settings.json", {"disableAllHooks": True}, "disableAllHooks"),
         ("qwen-code", ".qwen/settings.json", {"disableAllHooks": True}, "disableAllHooks"),
         (
             "claude-code",

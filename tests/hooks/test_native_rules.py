@@ -54,6 +54,18 @@ def test_native_rules_of_each_host() -> None:
     })  # fmt: skip
     check("qwen-code", (*ALL, "QWEN.md", "web/QWEN.md"), {"QWEN.md", "AGENTS.md"})
     check("qwen-code", ("QWEN.md", "web/AGENTS.md"), {"QWEN.md", "web/AGENTS.md"}, "web/src")
+    check(
+        "droid",
+        (*ALL, ".factory/AGENTS.md", "~/.factory/AGENTS.md", ".agents/AGENTS.md"),
+        {
+            *("AGENTS.md", "web/AGENTS.md", "CLAUDE.md", "web/CLAUDE.md", ".factory/AGENTS.md"),
+            *("~/.factory/AGENTS.md", ".agents/AGENTS.md"),
+        },
+    )
+    check("antigravity", (*ALL, ".agents/rules/a.md"), {
+        "AGENTS.md", "GEMINI.md", "~/.gemini/GEMINI.md", ".agents/rules/a.md",
+    })  # fmt: skip
+    check("kiro", (*ALL, ".kiro/steering/a.md"), {"AGENTS.md", ".kiro/steering/a.md"})
     check("cline", (*ALL, ".cline/rules/a.md"), {"AGENTS.md", ".clinerules/f.md", ".cline/rules/a.md"})
     check("git", ALL, set())
 

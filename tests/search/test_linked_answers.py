@@ -69,6 +69,10 @@ def test_a_definition_comes_whole_only_if_it_is_clearly_the_best() -> None:
     assert together([place("b", 0.5), sure, far], 2) == [place("b", 0.5), place("own", 0.5)]
     resolved, named = {"path": "r", "certainty": "resolved"}, {"path": "n", "certainty": "name"}
     assert together([named, resolved], 8) == [resolved, named]
+    many = [resolved | {"line": line} for line in range(9)]
+    others = [resolved | {"root": "/b", "line": line} for line in range(3)]
+    assert together([*many, *others], 6) == [*many[:3], *others]
+    assert together([*many, *others[:1]], 6) == [*many[:5], others[0]]
 
 
 def test_paths_are_seen_from_the_project_that_links() -> None:

@@ -33,7 +33,7 @@ from tests.transcript_cases import (
     write,
 )
 
-QWEN_CODE, CLAUDE_CODE, CODEX, COPILOT, GEMINI, OPENCODE, PLAIN = READERS
+QWEN_CODE, CLAUDE_CODE, CODEX, COPILOT, DROID, GEMINI, OPENCODE, ANTIGRAVITY, PLAIN = READERS
 
 
 def test_formats_are_recognized_by_content(tmp_path: Path) -> None:
@@ -46,6 +46,8 @@ def test_formats_are_recognized_by_content(tmp_path: Path) -> None:
     snapshot = {"type": "file-history-snapshot", "snapshot": {}}
     check(CLAUDE_CODE, snapshot, {"type": "mode", "mode": "x"}, Claude().user("x"))
     check(COPILOT, {"type": "session.start", "data": {}, "id": "e", "parentId": None})
+    check(ANTIGRAVITY, {"step_index": 0, "source": "USER_EXPLICIT", "type": "USER_INPUT", "content": "x"})
+    check(DROID, {"type": "session_start", "id": "s1", "cwd": "/w", "version": 2})
     check(GEMINI, {"sessionId": "s1", "projectHash": "ab", "kind": "main"})
     check(OPENCODE, {"info": {"id": "m1", "sessionID": "s1", "role": "user"}, "parts": []})
     check(CLAUDE_CODE, b"\n", b"not JSON\n", Claude().text("x"))

@@ -70,6 +70,11 @@ def sample(name: str) -> Path:
         ),
         ("cline/main-delegates", "", []),
         (
+            "droid/session",
+            "",
+            [("", "I decided to read the docstrings once", "Most applications", "starlette/schemas.py")],
+        ),
+        (
             "cline/subagent",
             CLINE,
             [(CLINE, "I chose to name the nonce counter", "Two clients", "httpx/_auth.py")],
@@ -118,6 +123,7 @@ def test_decisions_of_real_hosts_are_found(name: str, owner: str, expected: list
         ),
         ("qwen-code/main-transcript", "named applications.py, named starlette/routing.py"),
         ("qwen-code/subagent-transcript", f"read {GZIP}"),  # its edit failed
+        ("droid/session", "read starlette/schemas.py, edited starlette/schemas.py"),
         ("cline/main-edit", "read httpx/_client.py, edited httpx/_client.py"),
         ("cline/subagent", "read httpx/_auth.py, edited httpx/_auth.py"),
         ("opencode/main-edit", "read pkg/gzip.py, edited pkg/gzip.py, named applications.py"),
