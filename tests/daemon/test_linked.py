@@ -146,7 +146,7 @@ def test_callers_over_the_border_are_certain_for_those_who_may_see_both_sides(wo
 
 def test_results_of_all_projects_are_ordered_by_probability(world: LinkedWorld) -> None:
     found = world.ask("charge a credit card through the gateway")["results"]
-    assert found[0]["path"] == "../payments/payments/charge.py"
+    assert {each["path"] for each in found[:2]} == {"shop/cart.py", "../payments/payments/charge.py"}
     probabilities = [each["probability"] for each in found]
     assert probabilities == sorted(probabilities, reverse=True)
     assert world.paths("where is round_total defined") == ["shop/cart.py", "../common/common/money.py"], (
