@@ -86,7 +86,7 @@ def _all_decisions(run: Run) -> Iterator[dict[str, Any]]:
     page: dict[str, Any] = {"next": None}
     while "next" in page:
         page = run.ask(
-            "ListExperiences", cwd=run.folder, limit=EXPORT_PAGE, before=page["next"], everywhere=True
+            "ListExperiences", cwd=run.folder, limit=EXPORT_PAGE, before=page["next"], all_worktrees=True
         )
         new = [one for one in page["experiences"] if one["experience_id"] not in seen]
         seen.update(experience["experience_id"] for experience in new)

@@ -13,8 +13,9 @@ from .decide import ALLOW_MISSING, ERROR, OUTCOMES, located_files, outcome_of
 from .decision_lines import export_command, import_command
 from .group import CommandGroup, group
 from .options import CWD, SINCE, UNTIL, YES, argument, choice, flag, limit, number, option
+from .settings import absolute
 from .terminal import styled
-from .text import clean, clean_lines, count, local_time, size
+from .text import clean, clean_lines, count, local_time, short_path, size
 
 LIST_LIMIT = 1_000
 ID = argument("experience_id", "ID")
@@ -64,7 +65,7 @@ def decisions_command() -> None:
     SINCE,
     UNTIL,
     flag("--deleted", "Only deleted ones."),
-    flag("--all-worktrees everywhere", "Also those of the repository's other work trees."),
+    flag("--all-worktrees", "Also those of the repository's other work trees."),
     limit(0, LIST_LIMIT, "decisions"),
     CWD,
     group=decisions_command,
@@ -84,6 +85,29 @@ def list_decisions(reply: Reply, run: Run) -> Iterator[str]:
     yield from _rest(shown, reply["total"], nothing, more)
     if reply.get("elsewhere"):
         yield Remark(f"{reply['elsewhere']:,} more in other work trees; --all-worktrees shows them")
+    if reply.get("question"):
+        yield Remark(clean(reply["question"]))
+
+
+@show_command(
+    "AdoptExperiences",
+    "Take over the decisions of a moved project or a clone.",
+    argument("path", "FOLDER"),
+    flag("--never", "Take nothing over, and ask no more about this folder."),
+    CWD,
+    sends=lambda run: {**run.params, "path": absolute(run.path)},
+    hint=KNOWN,
+    group=decisions_command,
+)
+def adopt(reply: Reply, run: Run) -> Iterator[str]:
+    """Take over the decisions of the project that was at FOLDER: this one after a move, or a clone.
+
+    'foveal decisions' says if there is one. Those of a moved project move here, those of a clone are copied.
+    """
+    done = (
+        f"{count(reply['adopted'], 'decision')} taken over from" if not run.never else "asked no more about"
+    )
+    yield f"{done} {short_path(reply['path'])}"
 
 
 @show_command(

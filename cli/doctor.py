@@ -169,7 +169,7 @@ def _problems(status: dict[str, Any], said: tuple[str, ...]) -> Iterator[Check]:
         if not str(text).startswith(said):
             yield warning("daemon", str(text))
     for project in status["projects"]:
-        for text in project["degraded"]:
+        for text in filter(None, (*project["degraded"], project.get("question"))):
             yield warning("project", f"{short_path(str(project['root']))}: {text}")
 
 

@@ -76,7 +76,7 @@ def describe(reply: Reply, socket: str, *, skipped: bool) -> Iterator[str]:
         if project.get("linked"):
             others = ", ".join(f"{other['path']} ({other['state']})" for other in project["linked"])
             yield clean(f"{root} links {others}; a closed one is opened by the first question")
-        for reason in other_reasons(project):
+        for reason in filter(None, (*other_reasons(project), project.get("question"))):
             yield f"{mark} {root}: {clean(reason)}"
     for project in projects if skipped else ():
         yield ""
@@ -91,6 +91,9 @@ def _describe_embedder(embedder: Reply | None) -> str:
     if embedder["dim"]:
         facts.append(f"{embedder['dim']} dimensions")
     facts.append(f"loaded (pid {embedder['pid']})" if embedder["loaded"] else "not loaded")
+    if endpoint := embedder.get("endpoint"):
+        leaves = "which leaves this machine" if embedder["leaves_machine"] else "on this machine"
+        facts.append(f"chunks of code and questions are sent to {endpoint}, {leaves}")
     if embedder["paused"]:
         facts.append("paused; to continue, run: foveal embed --resume")
     if shared := embedder.get("shared"):

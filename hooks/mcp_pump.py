@@ -36,6 +36,12 @@ MAX_LINE_BYTES: Final = MAX_BYTES
 UNAVAILABLE: Final = -32000
 """The daemon can't be reached or went away; the first code that JSON-RPC leaves to servers."""
 
+NEW_SESSION: Final = "mcp-"
+"""The beginning of the id of a session that no host named."""
+
+SESSION_VARIABLES: Final = ("FOVEAL_SESSION", "COPILOT_AGENT_SESSION_ID")
+"""Variables that name the session: the user's own, and Copilot's, whose hooks have the same id."""
+
 READ_BYTES: Final = 64 * 1024
 
 
@@ -48,11 +54,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--project", metavar="DIR", help="the project (default: where the host started this)")
     parser.add_argument(
-        "--session", metavar="ID", help="the session (default: $FOVEAL_SESSION, or a new one)"
+        "--session", metavar="ID", help="the session (default: $FOVEAL_SESSION, the host's, or a new one)"
     )
     parser.add_argument("--socket", metavar="PATH", help="the daemon's socket (default: the user's)")
     options = parser.parse_args(arguments)
-    session = options.session or os.environ.get("FOVEAL_SESSION") or f"mcp-{os.urandom(8).hex()}"
+    session = options.session or next(filter(None, map(os.environ.get, SESSION_VARIABLES)), None)
+    session = session or f"{NEW_SESSION}{os.urandom(8).hex()}"
     try:
         about = describe(options.project, session, os.environ)
     except OSError as error:

@@ -143,13 +143,14 @@ class DaemonMethods:
         if request.cwd is not None:
             root = await engine.projects.root_of(request.cwd)
             chosen = [project for project in chosen if project.root == root]
+        asks = not request.agent.is_named
         return StatusReply(
             version=__version__,
             protocol=self._protocol,
             pid=os.getpid(),
             uptime_s=self._uptime_s,
             rss_bytes=resident_bytes(os.getpid()),
-            projects=[await project_reply(engine, project) for project in chosen],
+            projects=[await project_reply(engine, project, asks=asks) for project in chosen],
             scopes=len(engine.scopes),
             scopes_bytes=engine.scopes_bytes,
             indexer_pid=engine.indexing.link.pid,

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType, convert
 from msgspec.structs import replace
 
+from ..access.service import require_all
 from ..core.errors import InvalidRequest, PermissionDenied
 from ..core.parameters import LIST_MAX, NonEmpty, Texts
 from ..engine.service import EngineMethods
@@ -62,7 +63,7 @@ class ListExperiencesRequest(ProjectRequest, frozen=True, kw_only=True):
     until: str | None = None
     query: str | None = None
     deleted: bool = False
-    everywhere: bool = False
+    all_worktrees: bool = False
     limit: Limit = 50
     before: str = ""
 
@@ -107,6 +108,7 @@ class ExperiencesReply(Struct, frozen=True):
     total: Plain[int]
     next: Plain[str | UnsetType] = UNSET
     elsewhere: Plain[int] = 0
+    question: Text[str | UnsetType] = UNSET
 
 
 class ExperienceRequest(ProjectRequest, frozen=True, kw_only=True):
@@ -173,6 +175,17 @@ class PruneReply(Struct, frozen=True):
     kept: Count[int]
     dry_run: bool
     experiences: list[ExperienceReply]
+
+
+class AdoptRequest(ProjectRequest, frozen=True, kw_only=True):
+    path: NonEmpty
+    never: bool = False
+
+
+class AdoptReply(Struct, frozen=True):
+    root: Root[str]
+    path: Text[str]
+    adopted: Count[int]
 
 
 class QuarantineRequest(ProjectRequest, frozen=True, kw_only=True):
@@ -266,7 +279,8 @@ class ExperienceMethods(EngineMethods):
     async def list_experiences(self, request: ListExperiencesRequest) -> ExperiencesReply:
         """List experiences, newest first. `next` is present if there is more: pass it as `before`. Large
         pages end early. `elsewhere` counts those that show in other work trees of the repository only; with
-        `everywhere` they are listed too, and `worktree` says where each was made."""
+        `all_worktrees` they are listed too, and `worktree` says where each was made. `question` is what a
+        person is asked about a project of the same repository, see AdoptExperiences."""
         listing = ExperienceListing(
             request.limit + 1,
             request.agent_id,
@@ -278,7 +292,7 @@ class ExperienceMethods(EngineMethods):
             request.query,
             request.deleted,
             request.before,
-            request.everywhere,
+            request.all_worktrees,
         )
         project = await self._engine.projects.at(request.cwd)
         await self._engine.commit_marks.settle(project)
@@ -291,9 +305,11 @@ class ExperienceMethods(EngineMethods):
         page = _fitting(found[: request.limit])
         more = cursor_after(page[-1]) if page and len(page) < len(found) else UNSET
         places: Sequence[Place | None] = (None,) * len(page)
-        if request.everywhere:
+        if request.all_worktrees:
             places = await self._engine.experiences.read(project, lambda pool: pool.places(page))
-        return ExperiencesReply(list(map(experience_reply, page, places)), total, more, elsewhere)
+        question = "" if request.agent.is_named else await self._engine.projects.previous.question(project)
+        listed = list(map(experience_reply, page, places))
+        return ExperiencesReply(listed, total, more, elsewhere, question or UNSET)
 
     @method("GetExperience", policy="project", access="read")
     async def get(self, request: ExperienceRequest) -> KnownReply:
@@ -357,6 +373,20 @@ class ExperienceMethods(EngineMethods):
         result = await self._engine.experiences.prune(project, criteria, dry_run=request.dry_run)
         shown = [experience_reply(experience) for experience in result.pruned[:SHOWN_MAX]]
         return PruneReply(len(result.pruned), result.kept, request.dry_run, shown)
+
+    @method("AdoptExperiences", policy="project", access="person")
+    async def adopt(self, request: AdoptRequest) -> AdoptReply:
+        """Take over the experiences of a project of the same repository that was at `path` and is gone, or
+        copy those of a clone there; with `never` only ask no more. `adopted` counts the new ones."""
+        if (
+            request.agent.is_named and not request.never
+        ):  # it is shown what the other project may hide from it
+            require_all((await self._engine.permissions.view(request.path, request.agent)).policy)
+        project = await self._engine.projects.at(request.cwd)
+        path, adopted = await self._engine.projects.previous.answer(
+            project, request.path, takes=not request.never
+        )
+        return AdoptReply(project.root, path, adopted)
 
     @method("ListQuarantine", policy="project", access="person")
     async def list_quarantine(self, request: QuarantineRequest) -> QuarantineReply:

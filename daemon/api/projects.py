@@ -119,6 +119,7 @@ class ProjectReply(Struct, frozen=True):
     index_bytes: Count[int]
     clock: Plain[str]
     linked: list[LinkedReply]
+    question: Text[str | UnsetType] = UNSET
 
 
 class ClosedProject(Struct, frozen=True):
@@ -328,8 +329,8 @@ class ProjectMethods(EngineMethods):
         return RevokeTrustReply(root, await self._engine.projects.revoke_trust(root))
 
 
-async def project_reply(engine: Engine, project: Project) -> ProjectReply:
-    """Return a project in the form of the wire."""
+async def project_reply(engine: Engine, project: Project, *, asks: bool = False) -> ProjectReply:
+    """Return a project in the form of the wire; `asks` adds what a person is asked about it."""
     size = await engine.size(project)
     progress, known = project.index_state.progress, engine.semantics.progress(project.root)
     vectors = known or VectorProgress(project.root, 0, 0, 0.0)
@@ -373,6 +374,7 @@ async def project_reply(engine: Engine, project: Project) -> ProjectReply:
             for each in project.config.linked.projects
             for other in (engine.projects.get(each.root),)
         ],
+        question=(asks and engine.projects.previous.question_nowait(project)) or UNSET,
     )
 
 

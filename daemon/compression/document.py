@@ -207,8 +207,8 @@ def _kind_of_unknown(text: str) -> TextKind:
 
 
 _PROSE = frozenset({"markdown", "mdx", "restructuredtext", "text", "latex", ""})
-_DATA = frozenset({"json", "json5", "jsonc", "jsonl", "yaml", "toml", "ini", "xml", "diff"})
-_DATA_NAME = re.compile(r"\.(?:csv|tsv|tab|geojson|svg|po|pot|lock|sum|properties|env|plist|ipynb)$")
+_DATA = frozenset({"json", "json5", "jsonc", "jsonl", "yaml", "toml", "ini", "xml", "diff", "notebook"})
+_DATA_NAME = re.compile(r"\.(?:csv|tsv|tab|geojson|svg|po|pot|lock|sum|properties|env|plist)$")
 _LOG_NAME = re.compile(r"\.(?:log|out|err|trace)(?:\.[0-9]{1,8})?$|(?:^|[-_.])log\.txt$")
 _LOG_LINE = re.compile(
     r"(?:\[?[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9]{2}:[0-9]{2}|[0-9]{2}:[0-9]{2}:[0-9]{2}[.,: ]"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
+from ..languages.shared.notebook import shown_text
 from ..languages.shared.records import Symbol
 from ..project.records import Content
 from ..project.service import count_lines
@@ -54,7 +55,9 @@ class FileForms:
         self._heading = f"{self._name} ({_lines(source.line_count)}{mark})"
         self._cut = cut
         self._whole = (
-            render.code_block(self._heading, source.text, source.tag) if source.text.strip() else None
+            render.code_block(self._heading, shown_text(source.path, source.text), source.tag)
+            if source.text.strip()
+            else None
         )
         self.full_characters = 0 if cut or self._whole is None else len(self._whole)
         if cut:
@@ -112,7 +115,7 @@ class DefinitionForms:
             while len(lines) > 1 and (not lines[-1].strip() or lines[-1].lstrip().startswith(COMMENTS)):
                 lines.pop()
         self._last = first + len(lines) - 1
-        self._text = "\n".join(lines).rstrip()
+        self._text = shown_text(source.path, "\n".join(lines).rstrip())
         self._whole = self._form(self._text)
         self.full_characters = len(self._whole.text)
 

@@ -146,9 +146,11 @@ class Engine:
             tasks.create_task(self.indexing.link.run(), name="indexer")
             tasks.create_task(self.semantics.run(), name="embedder")
             history = tasks.create_task(self.history.run(), name="metric history")
+            trees = tasks.create_task(self.forgetting.run(), name="removed work trees")
             started.set()
             await self._stopped.wait()
             history.cancel()
+            trees.cancel()
 
     async def close(self, deadline_s: float) -> None:
         """Finish what is being written, end the indexer, close every file."""

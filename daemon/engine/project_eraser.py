@@ -7,6 +7,7 @@ embeddings of contents that are gone from the project or that others have too. S
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -23,15 +24,22 @@ from ..core.storage import DatabaseError
 from ..core.system import System
 from ..core.work import Work
 from ..embedding.service import EmbedderClient
+from ..index.records import FILE_NAME
 from ..memory.records import POOL_FILE
 from ..memory.service import Pool
 from ..project.records import RECORD
+from ..project.service import removed_work_trees
 from ..rules.service import Items, ItemStore
 from ..sessions.service import Deliveries, Sessions, Timeline
 from ..workspace.service import OpenProjects
 
+log = logging.getLogger(__name__)
+
 POOL_PREFIX = POOL_FILE.partition(".")[0]
 """What the names of all files of a pool begin with."""
+
+REMOVED_TREES_S = 600.0
+"""Seconds between two looks for work trees that git has removed, which read a small file for each project."""
 
 
 class ForgottenProject(Struct, frozen=True):
@@ -122,6 +130,28 @@ class ProjectEraser:
             )
         return ForgottenProject(root, counts, "; ".join(problems), kept)
 
+    async def run(self) -> None:
+        """Forget the work trees that git has removed, now and then."""
+        while True:
+            await self.forget_removed_trees()
+            await asyncio.sleep(REMOVED_TREES_S)
+
+    async def forget_removed_trees(self) -> None:
+        """Remove the scopes and the indexes of work trees that git has removed; decisions and items stay, and
+        what was sent, which ages as usual. What can't be removed now is removed the next time."""
+        find = partial(removed_work_trees, self._state_dir, self._system)
+        for root in await self._work.in_builder(find):
+            async with self._projects.closed_meanwhile(root):
+                remove = partial(_remove_derived, root, self._projects.folder_of(root))
+                try:
+                    if self._scopes.of_project(root):
+                        await self._scoping.forget_project(root)
+                    if (left := await self._work.in_writer(remove)) is not None:
+                        kept = f"; kept: {', '.join(left)}" if left else ""
+                        log.info("git has removed the work tree %s: its index is removed%s", root, kept)
+                except (FovealError, DatabaseError, OSError) as error:
+                    log.warning("the index of %s, which git has removed, stays for now: %s", root, error)
+
     async def _counts(self, root: str, home: str, kept: str, problems: list[str]) -> dict[str, int]:
         """Count what is kept of a project; add to the problems what can't be counted."""
         folder = self._projects.folder_of(root)
@@ -207,6 +237,31 @@ def _in_folders(folder: str, home: str, kept: str, system: System) -> dict[str, 
             pool = Pool(os.path.join(home, POOL_FILE), system)
             decisions = 0 if kept else pool.statistics().experiences
     return {"index_bytes": index_bytes, "items": items, "decisions": decisions, "feedback": 0}
+
+
+_DERIVED = (FILE_NAME, "lexical", "vectors", "cookies", "at_work")
+"""Beginnings of the names of what can be made again in a project's folder."""
+
+_LEFT = (RECORD, "foveal.last.toml", "transcripts.db")
+"""Beginnings of names that say nothing without the rest of a project's folder."""
+
+
+def _remove_derived(root: str, folder: str) -> list[str] | None:
+    """Remove an index with what belongs to it from a project's folder, and the folder if it then holds
+    nothing of worth; return the names of what stays, None if nothing was to remove or the root is back."""
+    names = sorted(os.listdir(folder))
+    derived = [name for name in names if name.startswith(_DERIVED)]
+    left = [name for name in names if not name.startswith((*_DERIVED, *_LEFT))]
+    if os.path.lexists(root) or (left and not derived):
+        return None
+    for path in (os.path.join(folder, name) for name in derived):
+        if os.path.isdir(path) and not os.path.islink(path):
+            shutil.rmtree(path)
+        else:
+            os.unlink(path)
+    if not left:
+        _remove(folder, folder, "")
+    return left
 
 
 def _remove(folder: str, home: str, kept: str) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
+from msgspec.structs import replace
+
 from .code_graph import (
     CALLS,
     CONSTRUCTORS,
@@ -216,12 +218,19 @@ def _told_of_impact(reached: Sequence[Reached], graph: CodeGraph, meaning: Meani
             each.link.scope,
             meaning.certainty,
             graph.names(each.steps),
-            _WHY[each.link.kind],
+            WHY[each.link.kind],
             each.steps,
             distance=each.depth,
         )
         for each in chosen
     ]
+
+
+def reaching(ids: Collection[int], graph: CodeGraph, depth: int) -> list[FoundPlace]:
+    """Return the direct and indirect references to definitions that are affected themselves."""
+    reached = list(graph.reached(ids, (), depth, REACHED_MAX))
+    places = _told_of_impact(reached, graph, Meaning("", ""))
+    return [replace(each, distance=each.distance + 1) for each in places]
 
 
 def _by_name(meaning: Meaning, graph: CodeGraph) -> list[FoundPlace]:
@@ -260,10 +269,11 @@ def _in_tests(reached: Reached, graph: CodeGraph) -> bool:
     return scope is not None and scope.symbol.name.startswith(("tests.", "test."))
 
 
-_WHY = {
+WHY = {
     "call": "calls it",
     "inherit": "inherits from it",
     "decorate": "is decorated with it",
     "type": "names it in a type",
     "use": "refers to it",
 }
+"""What a reference of each kind does with what it refers to."""

@@ -196,12 +196,15 @@ class ImportTargets:
         """
         updates = []
         importers: dict[str, None] = {}
-        for found in self._candidates(added, removed, upserted):
+        candidates = self._candidates(added, removed, upserted)
+        for found in candidates:
             target, missing = self._resolve(found.importer, found.language, found.imported)
             if (target, missing) != (found.target, found.missing):
                 updates.append((found.row, target, missing))
                 importers[found.importer] = None
         self._store.imports.update(updates)
+        # They depend on what was found, and on the rules.
+        self._store.imports.put_keys((found.row, self._retry_keys(found)) for found in candidates)
         return importers.keys()
 
     def _candidates(
@@ -210,14 +213,11 @@ class ImportTargets:
         """Return the imports whose target may have changed."""
         if any(map(self.resolver.is_config, (*upserted, *removed))):
             self.resolver.invalidate_config()
-            candidates = self._store.imports.all()
-            # After a change of the rules their retry keys are other ones.
-            self._store.imports.put_keys((found.row, self._retry_keys(found)) for found in candidates)
-            return candidates
+            return self._store.imports.all()
         if len(added) + len(removed) > RETRY_MAX:
             return self._store.imports.all()
         changed = (*added, *removed)
-        keys = {key for path in changed for key in (*keys_of_path(path), *self.resolver.keys_below(path))}
+        keys = {key for path in changed for key in keys_of_path(path)} | self.resolver.keys_below(changed)
         return self._store.imports.to_retry(sorted(keys), removed)
 
     def _resolve(self, importer: str, language: str, imported: Import) -> tuple[str, bool]:

@@ -206,8 +206,7 @@ class Linking:
         self._keep_cut(self._cut.difference(removed))
         places = {*added, *removed, *map(_folder, added), *map(_folder, removed)}
         places.update(missing_key(key) for path in added for key in keys_of_path(path))
-        exposed = (key for path in (*added, *removed) for key in self._resolver.keys_below(path))
-        places.update(map(missing_key, exposed))
+        places.update(map(missing_key, self._resolver.keys_below((*added, *removed))))
         self._table.queue(self._table.consulting(sorted(places)), urgent=True)
 
     def contents_lost(self, paths: Iterable[str]) -> None:

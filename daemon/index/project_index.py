@@ -212,6 +212,7 @@ class BulkWork:
         # Stored only now, so that after a killed process the next one reads the rest.
         store.set_meta(VERSION_KEY, version)
         yield from self._take_history()
+        store.relax()
         self._index.announce(ActivityTaken(self._index.command.root))
         self._schedule_sweep()
 

@@ -7,12 +7,23 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from ..core.system import System, is_racy, stamp_of
 from ..languages.shared.interface import interface_of
 from ..languages.shared.language import LANGUAGES, language_of
+from ..languages.shared.notebook import (
+    NOTEBOOK,
+    in_file,
+    is_notebook,
+    read_limit,
+    source_of,
+    with_sections,
+    without_gaps,
+)
 from ..languages.shared.parse import parse_source
 from ..project.service import classify_content
 from .chunk_table import StoredText, pack_chunks
@@ -105,12 +116,15 @@ class FileReader:
         # Taken before the read, because a write during the read may leave the file's mtime unchanged.
         now = self._system.time_ns()
         try:
-            data, status = self._system.read(os.path.join(self._root, asked.path), self._max_bytes + 1)
+            limit = read_limit(asked.path, self._max_bytes)
+            data, status = self._system.read(os.path.join(self._root, asked.path), limit + 1)
         except FileNotFoundError:
             return FileDigest(asked.path, "gone"), b"", ""
         except OSError as error:
             return FileDigest(asked.path, "unreadable"), b"", str(error)
         stamp = stamp_of(status)
+        digest = hashlib.blake2b(data, digest_size=DIGEST_BYTES).digest()
+        data = source_of(asked.path, data)
         look = FileDigest(
             asked.path,
             "too_large" if len(data) > self._max_bytes else classify_content(data),
@@ -120,20 +134,32 @@ class FileReader:
         )
         if look.skipped:
             return look, b"", ""
-        digest = hashlib.blake2b(data, digest_size=DIGEST_BYTES).digest()
-        language = asked.language or language_of(asked.path, data[:256])
+        is_open = asked.language in ("", NOTEBOOK)  # only the content tells
+        language = language_of(asked.path, data[:256]) if is_open else asked.language
         return look._replace(digest=digest, language=language), data, ""
 
 
 def _is_known(look: FileDigest, asked: FileToRead) -> bool:
-    same = look.digest == asked.digest and asked.language == asked.former_language
+    same = look.digest == asked.digest and look.language == asked.former_language
     return same and bool(asked.digest)
 
 
 def contents_of(path: str, data: bytes, language: str) -> Contents:
     """Parse a file's bytes and return its contents. Takes bounded time and raises nothing for any bytes."""
+    lines: Sequence[int] = ()
+    if is_notebook(path):
+        source, lines = without_gaps(data.decode("utf-8", "replace"))
+        data = source.encode()
     parsed = parse_source(data, language, path)
+    if lines and language != NOTEBOOK:
+        parsed = with_sections(parsed, source)
     chunks = chunk_source(path, data, parsed, language)
+    if lines:
+        parsed = in_file(parsed, lines)
+        chunks = tuple(
+            replace(each, start_line=lines[each.start_line - 1], end_line=lines[each.end_line - 1])
+            for each in chunks
+        )
     row = LANGUAGES.get(language)
     facts = None
     if row is not None and (row.references or row.facts):

@@ -94,11 +94,10 @@ class ReadingQueue:
             self._take_ahead(seconds)
 
     def confirm(self) -> Iterator[None]:
-        """Take the unread files whose content is the known one for read, in steps, if there are many: after a
-        checkout or in a copied index these are most, and side processes would be started for them."""
-        if not self.is_long:
-            return
-        for paths in in_batches((path for path, former in self._files.unread.items() if former), STEP_FILES):
+        """If many files wait, take those for read whose content is the known one, in steps: in a copied index
+        these are most, and side processes would be started for them."""
+        waiting = [path for path, former in self._files.unread.items() if former] if self.is_long else ()
+        for paths in in_batches(waiting, STEP_FILES):
             outcomes: list[FileContent | FileRecord] = []
             for path in paths:
                 former, record = self._files.unread.get(path), self._files.known.get(path)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import closing, suppress
 
 from ..core.errors import FovealError
-from ..core.storage import DatabaseError, remove_database
+from ..core.storage import copy_database, remove_database
 from ..core.system import System
 from ..project.service import git, project_folder
 from .lexical_files import FOLDER, LISTING, check_format, read_listing
@@ -33,20 +33,22 @@ def seed_index(root: str, folder: str, versions: Mapping[str, str], system: Syst
     """Make the index of a project that has none; return the root of the work tree that it is copied from, ""
     if there is none to copy.
 
+    No index may be written meanwhile: only the thread that writes all of them calls this.
     `versions` are the settings (`Store.get_meta`) that its index must have, which it has once all was read.
     Of several work trees those with the same commit come first, then those whose index changed last.
     """
-    copied = os.path.join(folder, f"{FILE_NAME}.seed")
+    copied = os.path.join(folder, f"{FILE_NAME}.tmp")
     for sibling, source in _siblings(root, folder, system)[:SIBLINGS_MAX]:
         try:
             os.makedirs(folder, mode=0o700, exist_ok=True)
             remove_database(copied)
-            _copy_index(source, copied, versions, system)
+            _check_versions(source, versions)
+            copy_database(os.path.join(source, FILE_NAME), copied)
             is_lexical = _link_lexical(source, folder)
             _link_vectors(source, folder)
             rebase(copied, system, dropped=() if is_lexical else (FILLED_FROM,))
             os.replace(copied, os.path.join(folder, FILE_NAME))
-        except (FovealError, DatabaseError, OSError, ValueError) as error:
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with it, all files can be read instead
             log.info("the index of %s is no seed for that of %s: %s", sibling, root, error)
             with suppress(OSError):
                 remove_database(copied)
@@ -63,32 +65,31 @@ def _siblings(root: str, folder: str, system: System) -> list[tuple[str, str]]:
     Both sides must name each other, since a project's `.git` may name any folder, and another project's index
     must never be shown in it.
     """
-    common = git.common_folder(root, system)
-    trees = [] if common is None else git.work_trees(common, system)
+    common = git.common_folder(root)
+    trees = [] if common is None else git.work_trees(common)
     if common is None or root not in trees:
         return []
-    state, commit = os.path.dirname(os.path.dirname(folder)), _commit(root, system)
+    state, commit = os.path.dirname(os.path.dirname(folder)), _commit(root)
     found = []
     for other in dict.fromkeys(trees):
         source = project_folder(state, other)
         with suppress(OSError):
             changed = system.stat(os.path.join(source, FILE_NAME)).st_mtime_ns
-            if other != root and git.common_folder(other, system) == common:
-                found.append((_commit(other, system) == commit, changed, other, source))
+            if other != root and git.common_folder(other) == common:
+                found.append((_commit(other) == commit, changed, other, source))
     return [(other, source) for _, _, other, source in sorted(found, reverse=True)]
 
 
-def _commit(root: str, system: System) -> str:
-    head = git.head(root, system)
+def _commit(root: str) -> str:
+    head = git.head(root)
     return "" if head is None else head.commit
 
 
-def _copy_index(source: str, path: str, versions: Mapping[str, str], system: System) -> None:
+def _check_versions(source: str, versions: Mapping[str, str]) -> None:
     with closing(Reader(source)) as reader:
         found = {name: reader.get_meta(name) for name in versions}
-        if found != versions:
-            raise FovealError(f"it is unfinished or of another version ({found})")
-        reader.copy(path)
+    if found != versions:
+        raise FovealError(f"it is unfinished or of another version ({found})")
 
 
 def _link_lexical(source: str, folder: str) -> bool:

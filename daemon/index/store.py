@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 
 from msgspec import Struct
 
@@ -13,8 +13,8 @@ from ..core.storage import (
     DatabaseError,
     check_database,
     close_database,
-    copy_database,
     damage_raised,
+    empty_log,
     open_database,
     open_reader,
     select_in,
@@ -23,7 +23,7 @@ from ..core.storage import (
 from ..core.system import Stamp, System
 from ..languages.shared.interface import FileInterface, InterfaceChange, change_between
 from ..languages.shared.qualified_names import base_name
-from ..languages.shared.records import Import, Symbol
+from ..languages.shared.records import Import, References, Symbol
 from ..project.records import FileRecord, ResolvedImport
 from .chunk_table import NO_TEXT, ChunkQueries, ChunkTable, StoredText
 from .chunk_table import SCHEMA as CHUNK_SCHEMA
@@ -107,14 +107,12 @@ class Store:
         self.links = LinkTable(self._db)
         self.replaced = opened.replaced
         if self.replaced or opened.anew:
-            # Start at the clock's milliseconds, so that no generation of the former index is used again.
-            self._db.execute(
-                "UPDATE meta SET value = ? WHERE key = 'generation'", (system.time_ns() // 1_000_000,)
-            )
+            _begin_generations(self._db, system)
 
     def relax(self) -> None:
-        """Release memory after much writing."""
+        """Release memory and the space of the log after much writing."""
         self._db.execute("PRAGMA shrink_memory")
+        empty_log(self._db)
 
     def close(self) -> None:
         """Close the database; this writes the write-ahead log into the file."""
@@ -289,10 +287,6 @@ class Reader:
         """Return a stored setting."""
         return _meta(self._db, key)
 
-    def copy(self, path: str) -> None:
-        """Write the index into a new file; see `rebase`."""
-        copy_database(self._db, path)
-
     def check(self) -> None:
         """Read the whole database to find damage; takes seconds for a large one. Raises `DatabaseError`."""
         check_index(os.path.dirname(self.path))
@@ -335,6 +329,21 @@ class Reader:
             ResolvedImport(Import(module, name, line, bool(required)), target, bool(missing))
             for module, name, line, required, target, missing in rows
         )
+
+    def facts(self, path: str) -> tuple[FileInterface | None, References | None]:
+        """Return a file's interface and its other references, for the linker; None if they can't be used."""
+        facts = FactTable(self._db)
+        row = self._db.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()
+        try:
+            return (None, None) if row is None else (facts.interface(path)[0], facts.references(row[0]))
+        except FactsDamaged:  # the indexer reads the file again when it meets this
+            return None, None
+
+    def mentioning(self, names: Collection[str]) -> list[str]:
+        """Return the files that mention one of `names` in code, sorted, and a few others at worst."""
+        facts, files = FactTable(self._db), self._db.execute("SELECT id, path FROM files")
+        paths = dict(files.fetchall())
+        return sorted(paths[each] for each in facts.saying(facts.file_ids() & paths.keys(), names))
 
     def importers(self, path: str) -> tuple[tuple[str, int], ...]:
         """Return the importers of a file as (path, line of the first import), by path."""
@@ -403,13 +412,14 @@ def rebase(path: str, system: System, dropped: Iterable[str] = ()) -> None:
     """Make the copy of an index that of another folder with the same project: all files count as touched, and
     what happened to the other files is forgotten, with the settings `dropped`."""
     database = open_database(path, SCHEMA, SCHEMA_VERSION, system, check=False, derived=True).database
-    with closing(database), transaction(database):
-        database.execute("UPDATE files SET mtime_ns = 0, ctime_ns = 0, inode = 0, racy = 1")
-        database.execute("UPDATE activity SET edits = 0, edited_ns = 0")
-        database.executemany("DELETE FROM meta WHERE key = ?", [(key,) for key in ("suspects", *dropped)])
-        database.execute(
-            "UPDATE meta SET value = ? WHERE key = 'generation'", (system.time_ns() // 1_000_000,)
-        )
+    try:
+        with transaction(database):
+            database.execute("UPDATE files SET mtime_ns = 0, ctime_ns = 0, inode = 0, racy = 1")
+            database.execute("UPDATE activity SET edits = 0, edited_ns = 0")
+            database.executemany("DELETE FROM meta WHERE key = ?", [(key,) for key in ("suspects", *dropped)])
+            _begin_generations(database, system)
+    finally:
+        close_database(database)
 
 
 def check_index(folder: str) -> None:
@@ -481,6 +491,11 @@ def _load_files(database: Database) -> dict[str, FileRecord]:
 def _meta(database: Database, key: str) -> str | None:
     row = database.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
     return None if row is None else str(row[0])
+
+
+def _begin_generations(database: Database, system: System) -> None:
+    """Start at the clock's milliseconds, so that no generation of a former index is used again."""
+    database.execute("UPDATE meta SET value = ? WHERE key = 'generation'", (system.time_ns() // 1_000_000,))
 
 
 def _generation_in(database: Database) -> int:

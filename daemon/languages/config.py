@@ -93,7 +93,7 @@ LANGUAGES = (
     Language(
         "json",
         "json",
-        (".json", ".geojson", ".webmanifest", ".ipynb"),
+        (".json", ".geojson", ".webmanifest"),
         (".eslintrc", ".babelrc"),
         blocks=blocks_of,
     ),

@@ -151,6 +151,12 @@ class CsharpImports(ImportLookup):
         ]
         return tuple(sorted(found[:FILES_MAX]))
 
+    def published(self, imported: Import) -> tuple[str, ...]:
+        """Return the files of a namespace that begins with a root namespace of this project."""
+        parts = imported.module.split(".")
+        roots = (".".join(parts[:count]) for count in range(1, len(parts) + 1))
+        return self.resolve_all("", imported) if not self._roots.keys().isdisjoint(roots) else ()
+
     def keys(self, importer: str, imported: Import) -> list[str]:
         """Return the keys under which an import waits."""
         if imported.module == GLOBAL_USINGS:

@@ -148,6 +148,10 @@ class GoImports(ImportLookup):
         """Return whether an unresolved path certainly means a package of this project."""
         return any(True for _ in self._candidates(importer, imported.module))
 
+    def published(self, imported: Import) -> tuple[str, ...]:
+        """Return a package's files; its path begins with that of a module of this project."""
+        return self.resolve_all("", imported)
+
     def keys(self, importer: str, imported: Import) -> list[str]:
         """Return the keys under which an import waits."""
         return [key_of(folder) for folder in self._candidates(importer, imported.module)]

@@ -151,6 +151,12 @@ class JavaImports(ImportLookup):
             (found,) if found is not None else tuple(sorted(self._package_files(importer, imported.module)))
         )
 
+    def published(self, imported: Import) -> tuple[str, ...]:
+        """Return the files of a class or a package whose folder has the package's whole name."""
+        package = imported.module.split(".")
+        named = (".".join(package[:count]) for count in range(len(package), 1, -1))
+        return self.resolve_all("", imported) if any(map(self._package_folders, named)) else ()
+
     def keys(self, importer: str, imported: Import) -> list[str]:
         """Return the keys under which an import waits."""
         last = imported.module.rpartition(".")[2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import islice
 
 from msgspec import Struct, field
 
@@ -162,6 +163,14 @@ class PhpImports(ImportLookup):
             path = join_path(importer.rpartition("/")[0], module) if is_relative(module) else None
             return path is not None and "vendor" not in path.split("/")
         return any(self._is_ours(folder, parts) for folder, parts in self._psr4(importer, _parts(module)))
+
+    def published(self, imported: Import) -> tuple[str, ...]:
+        """Return the file of a name that begins with a prefix in a composer.json of this project."""
+        parts = [] if _is_path(imported.module) else _parts(imported.module)
+        prefixes = {"\\".join(parts[:count]) for count in range(1, len(parts))}
+        is_ours = not prefixes.isdisjoint((*self._rules.psr4, *self._rules.psr0))
+        found = (path for path in self._autoloaded("", parts) if path in self._names)
+        return tuple(islice(found, 1)) if is_ours else ()
 
     def keys(self, importer: str, imported: Import) -> list[str]:
         """Return the keys under which a specifier waits."""

@@ -39,6 +39,7 @@ LANGUAGES = (
     Language("meson", "meson", (), ("meson.build", "meson_options.txt", "meson.options")),
     Language("nim", "nim", (".nim", ".nims", ".nimble"), (), ("nim",)),
     Language("nix", "nix", (".nix",)),
+    Language("notebook", "json", (".ipynb",)),
     Language("objective-c", "objectivec", (".m", ".mm")),
     Language("ocaml", "ocaml", (".ml", ".mli"), (), ("ocaml",)),
     Language("pascal", "pascal", (".pas", ".pp", ".dpr")),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..core.relative_paths import ancestors, nearness, within
 from ..core.vocabulary import words
-from .shared.import_folders import MAX_NAMESAKES
+from .shared.import_folders import MAX_NAMESAKES, MAX_PACKAGES
 from .shared.language import BoundName, DefinitionRules, ImportLookup, Language, key_of
 from .shared.link_rules import UNKNOWN_VALUE, LinkRules, NameLookup, Value, Values, What, external
 from .shared.records import LITERALS, Import
@@ -162,6 +163,26 @@ class PythonImports(ImportLookup):
             internal = internal or not first or self._is_package(f"{root}{first}")
         return internal
 
+    def published(self, imported: Import) -> tuple[str, ...]:
+        """Return the file of a package that a distribution of this project holds; a module beside its
+        manifest, such as `conftest`, is none."""
+        first = imported.module.partition(".")[0]
+        for root in self._roots if first and first not in _ASIDE else ():
+            package = within(root, first)
+            if self._folders.exists(package):
+                found = self.resolve(within(root, "_.py"), imported)
+                if found is not None and found.startswith(f"{package}/"):
+                    return (found,)
+        return ()
+
+    @cached_property
+    def _roots(self) -> tuple[str, ...]:
+        """The folders in which distributions have their packages, those of `src` layouts included."""
+        manifests = (path.rpartition("/") for path in self._names if path.endswith(_MANIFESTS))
+        folders = sorted({folder for folder, _, name in manifests if name in _MANIFESTS})[:MAX_PACKAGES]
+        own = (folder for folder in folders if _ASIDE.isdisjoint(folder.split("/")))
+        return tuple(within(folder, base) if base else folder for folder in own for base in _PACKAGE_BASES)
+
     def keys(self, importer: str, imported: Import) -> list[str]:
         """Return the keys under which an import waits, which may repeat."""
         parts = [part for part in imported.module.split(".") if part]
@@ -259,6 +280,8 @@ class PythonImports(ImportLookup):
 _ASIDE = words("test tests testing fixtures testdata example examples docs vendor _vendor third_party")
 # A package precedes a module of the same name, as in the interpreter; stubs and Cython files replace either.
 _ENDINGS = ("/__init__.py", ".py", ".pyi", "/__init__.pyi", ".pyx")
+_MANIFESTS = ("pyproject.toml", "setup.py", "setup.cfg")
+_PACKAGE_BASES = ("", "src", "lib", "python")
 _COMPILED = (".c", ".cc", ".cpp", ".rs", ".so", ".pyd", ".f90")
 _ROOT_ENDINGS = ("__init__.py", "__init__.pyi")
 

@@ -80,6 +80,11 @@ class RustImports(ImportLookup):
             bool(imported.name) and imported.module.partition(JOINT)[0] == "self"
         )
 
+    def published(self, imported: Import) -> tuple[str, ...]:
+        """Return the file of a path that begins with a crate of this project."""
+        is_ours = self._crates.named(imported.module.partition(JOINT)[0], "") is not None
+        return self.resolve_all("", imported) if is_ours else ()
+
     def keys(self, importer: str, imported: Import) -> list[str]:
         """Return the keys under which an import waits, which may repeat."""
         if imported.module.startswith("./"):

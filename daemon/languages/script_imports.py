@@ -66,6 +66,13 @@ class ScriptImports(ImportLookup):
             return True
         return specifier.startswith("#") and any(self._packages.hash_targets(folder, specifier, "javascript"))
 
+    def published(self, imported: Import) -> tuple[str, ...]:
+        """Return the file that a package of this project exports under a specifier."""
+        if imported.module[:1] in {"", ".", "/", "#"}:
+            return ()
+        bases = self._packages.bare_targets("", imported.module.partition("?")[0], self._language)
+        return tuple(islice(filter(None, map(self._file, bases)), 1))
+
     def keys(self, importer: str, imported: Import) -> list[str]:
         """Return the keys under which a specifier waits."""
         return [key_of(base) for base in self._candidates(importer, imported.module)]
@@ -357,7 +364,9 @@ class Packages:
 
     def below(self, folder: str, rest: str, folders: Iterable[str]) -> Iterator[str]:
         """Yield the candidates of a path in some folders of the nearest package."""
-        scope = self._scope(folder) or ""
+        scope = self._scope(folder)
+        if scope is None:
+            return
         targets = (join_path(within(scope, each) if each else scope, rest) for each in folders)
         yield from (target for target in targets if target is not None)
 

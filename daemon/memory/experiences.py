@@ -107,16 +107,25 @@ class Experiences:
         return await self._toggle(project, "restored", partial(project.pool.restore, experience_id))
 
     async def prune(self, project: PoolOwner, criteria: Criteria, *, dry_run: bool) -> PruneResult:
-        """Remove for good the experiences that the criteria choose; a dry run only returns them."""
+        """Remove for good the experiences that the criteria choose; a dry run only returns them.
 
-        def exists(path: str) -> bool:
+        A file that exists in any work tree of the repository exists.
+        """
+        view = project.pool.view
+        living = await self._work.in_builder(view.living) if view is not None else {}
+        roots = dict.fromkeys((project.root, *(tree.root for tree in living.values())))
+
+        def is_in(root: str, path: str) -> bool:
             try:
-                self._system.lstat(os.path.join(project.root, path))
+                self._system.lstat(os.path.join(root, path))
             except (FileNotFoundError, NotADirectoryError):
                 return False
             except OSError:
                 return True  # it may exist
             return True
+
+        def exists(path: str) -> bool:
+            return any(is_in(root, path) for root in roots)
 
         work = partial(project.pool.prune, criteria, exists, dry_run=dry_run)
         result = await (self._work.in_builder(work) if dry_run else self._work.in_writer(work))

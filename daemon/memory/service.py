@@ -10,6 +10,6 @@ from .file_sketches import FileSketches
 from .lines import lines_from, read_line
 from .pool import Pool
 from .pool_filters import as_it_is, cursor_after
-from .pools import Pools
+from .pools import Pools, join
 from .recall import choose
 from .visible_experiences import names_file, sees_whole, visible_experience, visible_experiences

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from ..core.sized_cache import SizedCache
 from ..core.system import Stamp, System, is_racy, stamp_of
+from ..languages.shared.notebook import is_notebook, read_limit, source_of
 from ..privacy.policy import NO_POLICY, Policy
 from .text_kind import classify_content
 from .tree import FileRecord
@@ -92,7 +93,7 @@ class ContentReader:
             return content
         # The digest for an unsaved buffer is that of the file on disk, so it is no key for the buffer.
         shown = None if path in self._overlays else content.shown
-        key = None if shown is None else (shown.digest, self._max_bytes)
+        key = None if shown is None else (shown.digest, read_limit(path, self._max_bytes))
         masked = None if key is None else MASKED.get(key)
         if masked is None:
             text = self._policy.mask(content.text)
@@ -122,7 +123,7 @@ class ContentReader:
         # Taken before reading: a write during the read may leave the modification time unchanged.
         now = self._system.time_ns()
         try:
-            data, status = self._system.read(real, self._max_bytes + 1)
+            data, status = self._system.read(real, read_limit(path, self._max_bytes) + 1)
         except OSError as error:
             if path in self._overlays:
                 return self._unsaved_content(path, None)
@@ -131,6 +132,7 @@ class ContentReader:
         shown = Shown(full, stamp, digest_of(data), len(data), is_racy(stamp, now))
         if path in self._overlays:
             return self._unsaved_content(path, shown)
+        data = source_of(path, data)
         if classify_content(data):
             return Content("", shown, "it is binary")
         cut = len(data) > self._max_bytes
@@ -146,6 +148,8 @@ class ContentReader:
 
     def _unsaved_content(self, path: str, shown: Shown | None) -> Content:
         text = self._overlays[path]
+        if is_notebook(path):
+            text = decode(source_of(path, text.encode("utf-8", "replace")))
         return Content(text[: self._max_bytes], shown, cut=len(text) > self._max_bytes)
 
 
@@ -202,7 +206,8 @@ _ENCODINGS = (
 
 
 Key = tuple[bytes, int]
-"""The digest of a file's content, and the maximum number of its bytes that are shown."""
+"""The digest of a file's content, and the maximum number of its bytes that are read, by which a notebook
+differs from a copy with another name."""
 
 MASKED_CHARACTERS = 6_000_000
 """Maximum characters of cached masked texts. Searching 100 KB for secrets takes 1 to 2 ms."""

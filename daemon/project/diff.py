@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from ..core.errors import InvalidRequest, NotFound
 from ..core.system import System
 from ..languages.shared.language import language_of
+from ..languages.shared.notebook import is_notebook, read_limit, source_of
 from ..privacy.policy import Policy
 from .commits import COMPARED_BYTES, blob_of
 from .content import ContentReader, decode
@@ -100,21 +101,25 @@ def _read(span: str, tree: Tree, policy: Policy, max_bytes: int, system: System)
     chosen = [
         path
         for path in chosen
-        if all(sizes.get(blob, 0) <= max_bytes for blob in blobs[path])
+        if all(sizes.get(blob, 0) <= min(read_limit(path, max_bytes), BYTES_AT_ONCE) for blob in blobs[path])
         and (end or path not in after or not contents.read(path).cut)
     ]
     texts = _texts(root, {blob: sizes[blob] for path in chosen for blob in blobs[path] if blob in sizes})
     files = tuple(
         ChangedFile(
             path,
-            texts.get(before.get(path, ""), ""),
-            (texts.get(after.get(path, ""), "") if end else contents.read(path).text),
+            _source(path, texts.get(before.get(path, ""), "")),
+            (_source(path, texts.get(after.get(path, ""), "")) if end else contents.read(path).text),
         )
         for path in chosen
     )
     first, dots, last = _parted(span)
     names = (first if dots != "..." else f"{first}...", last if end else WORK_TREE)
     return Diff(*names, files, len(changed) - len(chosen))
+
+
+def _source(path: str, text: str) -> str:
+    return decode(source_of(path, text.encode("utf-8", "replace"))) if is_notebook(path) else text
 
 
 def _parted(span: str) -> tuple[str, str, str]:

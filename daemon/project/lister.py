@@ -13,6 +13,7 @@ from ..core.errors import ProjectUnavailable
 from ..core.relative_paths import within
 from ..core.system import RACY_NS, Stamp, System, stamp_of
 from ..languages.shared.language import language_of
+from ..languages.shared.notebook import read_limit
 from . import git
 from .ignore import IgnoreRules
 from .rules import BUILD_FILES, MARKS, OUTPUT_FOLDERS, Entry, PathRules, ScanSettings
@@ -116,7 +117,7 @@ class Lister:
             skipped = "special"
         elif odd is not None:
             skipped = "not_utf8_name"
-        elif status.st_size > self._settings.max_file_bytes:
+        elif status.st_size > read_limit(path, self._settings.max_file_bytes):
             skipped = "too_large"
         else:
             skipped = ""

@@ -8,6 +8,7 @@ import json
 import os
 import stat
 from collections.abc import Collection, Iterator
+from typing import Any
 
 from msgspec import Struct, convert
 from msgspec.structs import asdict, replace
@@ -16,6 +17,7 @@ from ..core.errors import InvalidRequest, NewerVersion, refuse_newer
 from ..core.quarantine import clear_file, clear_folder, clear_own_file, quarantine
 from ..core.system import System
 from ..core.vocabulary import words
+from . import git
 
 MANIFESTS = words(
     "BUILD.bazel CMakeLists.txt Cargo.toml Gemfile MODULE.bazel Makefile.PL Package.swift Pipfile",
@@ -310,11 +312,38 @@ def project_folder(state_dir: str, root: str) -> str:
     return os.path.join(state_dir, "projects", f"{name}-{digest}")
 
 
+ANSWERED_MAX = 100
+"""Maximum number of answers in a record."""
+
+
 class ProjectRecord(Struct, frozen=True):
-    """What a project's folder says of it. `home` is the folder of its family, see `Worktree`."""
+    """What a project's folder says of it.
+
+    `home` is the folder of its family, see `Worktree`; `repository` the git folder that a linked work tree
+    shares with the others, "" for another folder; `first_commit` and `remote` are as `identity_of` has
+    them; `answered` are the homes of like projects of which a person said what happens with their decisions.
+    """
 
     root: str
     home: str = ""
+    repository: str = ""
+    first_commit: str = ""
+    remote: str = ""
+    answered: tuple[str, ...] = ()
+
+
+def removed_work_trees(state_dir: str, system: System) -> list[str]:
+    """Return the roots with a folder in the state folder whose work tree was removed with git, sorted.
+
+    The repository must be there and not list the work tree: a root that is only gone may be on a drive that
+    is not mounted.
+    """
+    return sorted(
+        record.root
+        for record in known_projects(state_dir, system)
+        if (common := record.repository) and not os.path.lexists(record.root)
+        if os.path.isfile(os.path.join(common, "HEAD")) and record.root not in git.work_trees(common, system)
+    )
 
 
 def known_projects(state_dir: str, system: System) -> list[ProjectRecord]:
@@ -322,7 +351,6 @@ def known_projects(state_dir: str, system: System) -> list[ProjectRecord]:
     found = []
     with contextlib.suppress(OSError), os.scandir(os.path.join(state_dir, "projects")) as entries:
         for entry in entries:
-            # A folder without a readable record is ignored.
             with contextlib.suppress(Exception):
                 found.append(_read_record(entry.path, system))
     return sorted(found, key=lambda record: record.root)
@@ -333,9 +361,11 @@ def known_roots(state_dir: str, system: System) -> list[str]:
     return [record.root for record in known_projects(state_dir, system)]
 
 
-def write_record(root: str, folder: str, system: System, **fields: str) -> None:
-    """Write the record that says which root a folder belongs to, with other fields of it, where they
-    differ."""
+def write_record(root: str, folder: str, system: System, *, answered: str = "", **fields: str) -> None:
+    """Write the record that says which root a folder belongs to, and of a linked work tree also the git
+    folder of its repository, with other fields of it, where they differ."""
+    if git.is_linked_worktree(root, system):
+        fields["repository"] = git.common_folder(root, system) or ""
     path = os.path.join(folder, RECORD)
     record = None
     try:
@@ -348,6 +378,8 @@ def write_record(root: str, folder: str, system: System, **fields: str) -> None:
         if not isinstance(error, OSError):
             quarantine(path, system)
     wanted = replace(record or ProjectRecord(root), root=root, **fields)
+    if answered:
+        wanted = replace(wanted, answered=tuple(sorted({answered, *wanted.answered})[:ANSWERED_MAX]))
     if wanted != record:
         content = {name: value for name, value in asdict(wanted).items() if value}
         system.write_atomic(path, json.dumps({"version": RECORD_VERSION, **content}).encode())
@@ -382,7 +414,7 @@ def _cleared(folder: str, system: System) -> Iterator[str]:
 def _read_record(folder: str, system: System) -> ProjectRecord:
     """Read a record; the first ones named no version."""
     path = os.path.join(folder, RECORD)
-    content = json.loads(system.read(path, RECORD_BYTES)[0])
+    content: dict[str, Any] = json.loads(system.read(path, RECORD_BYTES)[0])
     if "root" not in content:
         refuse_newer(path, content["version"], RECORD_VERSION)
     return convert(content, ProjectRecord)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import commits, git
 from .content import ContentReader, count_lines, decode, digest_of, is_current, split_lines
 from .diff import read_diff
-from .family import worktree_of, worktrees
+from .family import identity_of, worktree_at, worktree_of, worktrees
 from .git import head
 from .ignore import set_excluded
 from .lister import left_out
@@ -19,6 +19,7 @@ from .roots import (
     make_usable,
     project_folder,
     relative_path,
+    removed_work_trees,
     resolved,
     write_record,
 )

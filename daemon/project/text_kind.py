@@ -89,9 +89,9 @@ _SILENT = (4, 0)
 _GENERATED = (4, 0)
 _UNKNOWN_CHUNKS = 64
 
-_DATA_LANGUAGES = frozenset({"json", "json5", "jsonc", "jsonl", "diff"})
+_DATA_LANGUAGES = frozenset({"json", "json5", "jsonc", "jsonl", "diff", "notebook"})
 _MIXED_LANGUAGES = frozenset({"yaml", "toml", "xml", "html", "ini", "sql", "css"})
-_DATA_NAME = re.compile(r"\.(?:csv|tsv|tab|log|out|dat|geojson|gml|kml|dump|ipynb|srt|vtt|arff|asn1?|mib)$")
+_DATA_NAME = re.compile(r"\.(?:csv|tsv|tab|log|out|dat|geojson|gml|kml|dump|srt|vtt|arff|asn1?|mib)$")
 _SILENT_NAME = re.compile(
     r"\.(?:po|pot|xlf|xliff|strings|resx|arb|svg|eps|ps|xpm|pgm|ppm|bdf|obj|stl|ply|wkt|hex|b64|pem|crt|cer"
     r"|key|pub|sig|fasta|sha\d+|md5|gcode)$"

@@ -149,7 +149,7 @@ def answer(
     findings = Findings()
     if known:
         findings = _asked(relation, meanings, graph, depth, limit, paths)
-    hits = list(islice(_hits(findings.found, graph, chosen, paths), max(limit, 0)))
+    hits = list(islice(hits_of(findings.found, graph, chosen, paths), max(limit, 0)))
     near = [remark for each in meanings if each.guess and each.near for remark in each.remarks]
     if near:  # not a definition of what was asked for
         hits = [replace(hit, why=(*near, *(why for why in hit.why if why != DEFINED))) for hit in hits]
@@ -223,7 +223,7 @@ def _definitions(meaning: Meaning, _: CodeGraph) -> Iterator[list[FoundPlace]]:
     yield [FoundPlace(path, 1, 0, "resolved", "", "this file") for path in meaning.files]
 
 
-def _hits(
+def hits_of(
     places: Sequence[FoundPlace], graph: CodeGraph, chosen: Filter, paths: Collection[str] | None
 ) -> Iterator[Hit]:
     """Yield hits for the places that pass the filter; places are looked up in batches, as hits are needed."""

@@ -38,6 +38,7 @@ from ..project.service import (
     set_excluded,
 )
 from .indexer_client import IndexerClient
+from .previous_projects import PreviousProjects
 from .project import Project, load
 from .settings_reader import LinkFinder, Links, read_settings
 
@@ -69,6 +70,7 @@ class OpenProjects:
         self._projects: dict[str, Project] = {}
         kept = Criteria(config.experience.max_age_days or None, config.experience.max_count or None)
         self._pools = Pools(kept, system)
+        self.previous = PreviousProjects(environment.state_dir, work, system)
         self._known: set[str] = set()
         self._shared: dict[str, tuple[str, bool]] = {}
         """The pool in each repository, and whether it may be used."""
@@ -279,6 +281,7 @@ class OpenProjects:
         self._shared[root] = (config.experience.path, may_share)
         self._projects[root] = project
         self._known.add(root)
+        self.previous.opened(project)
         # Not awaited: requests wait for names and contents as long as their deadlines allow.
         self._work.start_background(self._indexing.open(project), f"index {root}")
         return project

@@ -28,7 +28,7 @@ from .git_hooks import ScriptBlock, project_folder, user_folder
 from .jsonc import render_file
 from .plan import HostFiles, Target, TargetPart
 from .program import hook_command, hook_program, mcp_command
-from .settings_entries import HookSettings, McpSettings, McpTable, Registration
+from .settings_entries import HookSettings, McpSettings, McpTable, Registration, StatusLine
 
 INSTALLABLE = tuple(host for host in HOSTS if host.hooks or (host.mcp and host.mcp.path))
 """The hosts that foveal can be registered with."""
@@ -68,11 +68,24 @@ def check_level(host: Host, level: Level, place: SettingsPlace) -> None:
         raise InstallError("the home folder is no project", f"foveal hooks install {host.name} --user")
 
 
-def host_files(host: Host, level: Level, place: SettingsPlace, program: str, version: str = "") -> HostFiles:
-    """Return the files of a host for a program as it is to be registered. Raises `InstallError`."""
+def host_files(
+    host: Host,
+    level: Level,
+    place: SettingsPlace,
+    program: str,
+    version: str = "",
+    *,
+    line: bool = False,
+    calls_server: bool | None = None,
+) -> HostFiles:
+    """Return the files of a host for a program as it is to be registered.
+
+    With `line` a status line comes with it. `calls_server` says whether hooks call our MCP server where the
+    host can; None leaves that as it is. Raises `InstallError`.
+    """
     within = place.root if level == "project" else None
     return HostFiles(
-        tuple(_hook_targets(host, level, place, program)),
+        tuple(_hook_targets(host, level, place, program, line, calls_server)),
         tuple(_mcp_targets(host, level, place, program)),
         tuple(
             Target(path, (whole,), folders, within, is_made=True)
@@ -95,7 +108,9 @@ def registrations(host: Host, program: str) -> tuple[Registration, ...]:
     return tuple(entry(event) for event in hooks.events)
 
 
-def _hook_targets(host: Host, level: Level, place: SettingsPlace, program: str) -> Iterator[Target]:
+def _hook_targets(
+    host: Host, level: Level, place: SettingsPlace, program: str, line: bool, calls_server: bool | None
+) -> Iterator[Target]:
     if host.hooks is None:
         return
     settings, events = host.hooks.settings, host.hooks.events
@@ -113,13 +128,20 @@ def _hook_targets(host: Host, level: Level, place: SettingsPlace, program: str) 
         return
     part: TargetPart
     if isinstance(settings, SettingsHooks):
-        part = HookSettings(registrations(host, program), settings.skeleton, settings.section)
+        in_server = tuple(
+            Registration(event.name, settings.server_handler(event), event.matcher)
+            for event in events
+            if event.name in settings.in_server
+        )
+        entries = registrations(host, program)
+        part = HookSettings(entries, settings.skeleton, settings.section, in_server, calls_server)
     elif isinstance(settings, HookFile):
         part = hook_file(settings, program, host.name, events)
     else:
         part = plugin_file(settings, program)
+    parts = (part, StatusLine(host.status_line, program, line)) if host.status_line else (part,)
     is_made = not isinstance(settings, SettingsHooks)
-    yield Target(file.path, (part,), file.folders, within, shared=file.shared, is_made=is_made)
+    yield Target(file.path, parts, file.folders, within, shared=file.shared, is_made=is_made)
 
 
 def _mcp_targets(host: Host, level: Level, place: SettingsPlace, program: str) -> Iterator[Target]:

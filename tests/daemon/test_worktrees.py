@@ -59,7 +59,7 @@ class Trees:
     def shows(self, root: Path, *decisions: str) -> bool:
         """Whether exactly these decisions are listed, and in the next context."""
         listed, text = self.listed(root), self.context(root)
-        everywhere = self.listed(root, everywhere=True)
+        everywhere = self.listed(root, all_worktrees=True)
         assert listed <= everywhere
         assert {each for each in everywhere if each in text} == listed, text
         return listed == set(decisions)
@@ -121,12 +121,18 @@ def test_a_removed_work_tree_leaves_what_was_committed(trees: Trees) -> None:
     trees.change(a, "Carts expire", "src/cart.py")
     git(trees.main, "worktree", "remove", "--force", str(a))
     assert trees.shows(trees.main, "Tokens end")
-    reply = trees.daemon.call("ListExperiences", cwd=str(trees.main), everywhere=True)
+    reply = trees.daemon.call("ListExperiences", cwd=str(trees.main), all_worktrees=True)
     assert {each["decision"]: each["worktree"] for each in reply["experiences"]} == {
         "Tokens end": {"name": "a", "state": "gone"},
         "Carts expire": {"name": "a", "state": "gone"},
     }
     assert trees.daemon.call("ListExperiences", cwd=str(trees.main))["elsewhere"] == 1
+    b = trees.add("b")
+    trees.change(b, "Only in b", "src/only_b.py")
+    pruned = trees.daemon.call("PruneExperiences", cwd=str(trees.main), irrelevant=True, dry_run=True)
+    assert [each["decision"] for each in pruned["experiences"]] == ["Carts expire"], (
+        "its file is in no work tree"
+    )
     git(trees.main, "branch", "-q", "-D", "a")
     again = trees.add("a")
     assert trees.shows(again, "Tokens end"), "the new one of the same name isn't the one that made the other"
@@ -144,7 +150,7 @@ def test_another_work_tree_undoes_nothing(trees: Trees) -> None:
     git(trees.main, "branch", "-q", "-D", "a")  # only the detached HEAD has it now
 
     def outcomes(root: Path) -> list[object]:
-        reply = trees.daemon.call("ListExperiences", cwd=str(root), everywhere=True)
+        reply = trees.daemon.call("ListExperiences", cwd=str(root), all_worktrees=True)
         return [each.get("outcome") for each in reply["experiences"]]
 
     for root in (trees.main, a, trees.main):
@@ -197,4 +203,42 @@ def test_forgetting_a_work_tree_keeps_what_others_have(trees: Trees) -> None:
     assert forget(a) == (2, "")
     for path in trees.daemon.state.glob("projects/*/*"):
         assert b"Forget zebras" not in (path.read_bytes() if path.is_file() else b""), path
-    assert trees.listed(trees.main, everywhere=True) == set()
+    assert trees.listed(trees.main, all_worktrees=True) == set()
+
+
+def test_a_moved_or_cloned_project_is_asked_about(trees: Trees, tmp_path: Path) -> None:
+    git(trees.main, "remote", "add", "origin", "https://ann:secret@example.org/shop.git")
+    trees.decide(trees.main, "Use WAL", "src/auth.py")
+    call, root = trees.daemon.call, tmp_path.resolve()
+    assert "question" not in call("ListExperiences", cwd=str(trees.main))
+    clone = shutil.copytree(trees.main, root / "clone")
+    question = call("ListExperiences", cwd=str(clone))["question"]
+    assert question.startswith(
+        f"this looks like a clone of the project at {trees.main} (1 decision); to take"
+    )
+    assert question == call("Status", cwd=str(clone))["projects"][0]["question"]
+    assert "question" not in call("ListExperiences", cwd=str(clone), agent_name="sam")
+    write_files(trees.main, {"foveal.toml": '[agents.sam]\ndeny_paths = ["src/"]\n'})
+    error = trees.daemon.error("AdoptExperiences", cwd=str(clone), path=str(trees.main), agent_name="sam")
+    assert error.code == codes.PERMISSION_DENIED, "it may not see all of the other one"
+    assert trees.listed(clone) == set()
+    reply = call("AdoptExperiences", cwd=str(clone), path=str(trees.main), never=True)
+    assert reply == {"root": str(clone), "path": str(trees.main), "adopted": 0}
+    git(clone, "worktree", "prune")
+    git(clone, "worktree", "add", "-q", "../linked", "-b", "linked")
+    for one in (clone, root / "linked"):
+        assert "question" not in call("ListExperiences", cwd=str(one)), "answered for all its work trees"
+    assert call("AdoptExperiences", cwd=str(clone), path=str(trees.main))["adopted"] == 1
+    assert trees.listed(clone) == trees.listed(trees.main) == {"Use WAL"}
+    call("CloseProject", path=str(trees.main))
+    moved = trees.main.rename(root / "moved")
+    question = call("ListExperiences", cwd=str(moved))["question"]
+    assert question.startswith(f"this looks like a clone of the project at {clone} (1 decision)")
+    assert call("AdoptExperiences", cwd=str(moved), path=str(trees.main))["adopted"] == 1
+    assert call("AdoptExperiences", cwd=str(moved), path=str(clone), never=True)["adopted"] == 0
+    assert trees.listed(moved) == {"Use WAL"}
+    assert "question" not in call("ListExperiences", cwd=str(moved))
+    error = trees.daemon.error("AdoptExperiences", cwd=str(moved), path=str(trees.main))
+    assert error.code == codes.NOT_FOUND, "they are here now"
+    for path in trees.daemon.state.glob("projects/*/project.json"):
+        assert "secret" not in path.read_text()

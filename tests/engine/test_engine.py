@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -30,7 +31,8 @@ from foveal.daemon.workspace import freshness, indexer_client
 from foveal.daemon.workspace.index_view import read_tree
 from foveal.daemon.workspace.service import Project
 
-from tests.conftest import write_files
+from tests.conftest import git, write_files
+from tests.engine_cases import running_engine
 
 GENEROUS_S = 60.0
 DIES = (sys.executable, "-c", "")
@@ -350,3 +352,39 @@ async def begin_to_open(engine: Engine, root: str) -> asyncio.Task[Project]:
     opening = asyncio.create_task(engine.projects.at(root))
     await asked.wait()
     return opening
+
+
+async def test_work_trees_that_git_removed_leave_only_decisions(tmp_path: Path) -> None:
+    """A root that is only gone may be on a drive that isn't mounted, and keeps all."""
+    async with running_engine(tmp_path, {"a.py": "def a(): ...\n"}) as (engine, project):
+        first = Path(project.root)
+        git(first, "init", "-q", "-b", "main")
+        git(first, "add", ".")
+        git(first, "commit", "-q", "-m", "first")
+        folders = {}
+        for name in ("bare", "decided", "unmounted"):
+            git(first, "worktree", "add", "-q", "--detach", str(tmp_path / name))
+            tree = await engine.projects.at(str(tmp_path / name))
+            while tree.state != "ready":
+                await tree.index_state.wait_changed()
+            folders[name] = Path(tree.folder)
+        (folders["decided"] / "experiences.jsonl").write_text("")
+        for name in ("bare", "decided"):
+            git(first, "worktree", "remove", "--force", str(tmp_path / name))
+        shutil.rmtree(tmp_path / "unmounted")
+        await engine.forgetting.forget_removed_trees()
+        assert not folders["bare"].exists()
+        assert sorted(path.name for path in folders["decided"].iterdir()) == [
+            "experiences.jsonl",
+            "project.json",
+        ]
+        assert (folders["unmounted"] / "index.sqlite").exists()
+        assert engine.projects.get(str(tmp_path / "bare")) is None
+        assert project.state == "ready"
+        git(first, "worktree", "prune")
+        (first / ".git").rename(tmp_path / "elsewhere")
+        await engine.forgetting.forget_removed_trees()
+        assert (folders["unmounted"] / "index.sqlite").exists(), "its repository can't be asked"
+        (tmp_path / "elsewhere").rename(first / ".git")
+        await engine.forgetting.forget_removed_trees()
+        assert not folders["unmounted"].exists()

@@ -11,13 +11,15 @@ from typing import Any
 
 import pytest
 from foveal import __version__
-from foveal.hooks.hosts.host import PluginFile
+from foveal.daemon.languages.shared.language import LANGUAGES, language_of
+from foveal.hooks.hosts.host import PluginFile, SettingsHooks
 from foveal.hooks.install.host_files import (
     installable_host,
     plugin_file,
     plugin_files,
     registrations,
 )
+from foveal.hooks.install.settings_entries import HookSettings
 
 from tests.conftest import need_tool
 from tests.hook_install_cases import Machine, text_of, tree
@@ -46,6 +48,60 @@ def test_packaged_plugin_matches_the_settings() -> None:
     assert set(manifest) <= {"name", "version", "description", "author", "license"}
     files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     assert files == {path for path, _ in plugin_files("foveal", __version__)}
+
+
+@pytest.mark.parametrize("host", ["codex", "cursor", "copilot"])
+def test_plugin_of_other_hosts_matches_their_settings(host: str) -> None:
+    folder = DATA / "agent_plugin"
+    settings = installable_host(host).hooks
+    assert settings
+    assert isinstance(settings.settings, SettingsHooks)
+    part = HookSettings(registrations(installable_host(host), "foveal"), settings.settings.skeleton)
+    assert json.loads((folder / "hooks" / f"{host}.json").read_text()) == json.loads(part.register(""))
+    manifest = json.loads((folder / MANIFESTS[host]).read_text())
+    assert manifest["hooks"] == f"./hooks/{host}.json"
+    assert json.loads((folder / manifest["mcpServers"]).read_text()) == {
+        "mcpServers": {"foveal": {"command": "foveal", "args": ["mcp"]}}
+    }
+    # A host would also load the hooks of a folder's `hooks.json`, which are Claude Code's.
+    assert not (folder / "hooks" / "hooks.json").exists()
+    skill = Path("skills", "foveal", "SKILL.md")
+    assert (folder / skill).read_text() == (DATA / "claude_plugin" / skill).read_text()
+
+
+MANIFESTS = {
+    "codex": ".codex-plugin/plugin.json",
+    "cursor": ".cursor-plugin/plugin.json",
+    "copilot": ".plugin/plugin.json",
+}
+
+
+@pytest.mark.parametrize(
+    ("marketplace", "manifest"),
+    [
+        (".claude-plugin/marketplace.json", ".claude-plugin/plugin.json"),
+        (".agents/plugins/marketplace.json", MANIFESTS["codex"]),
+        (".cursor-plugin/marketplace.json", MANIFESTS["cursor"]),
+        (".github/plugin/marketplace.json", MANIFESTS["copilot"]),
+    ],
+)
+def test_marketplaces_list_plugins_that_are_there(marketplace: str, manifest: str) -> None:
+    listed = json.loads((DATA.parent / marketplace).read_text())
+    assert listed["name"] == "foveal"
+    for entry in listed["plugins"]:
+        source = entry["source"] if isinstance(entry["source"], str) else entry["source"]["path"]
+        found = json.loads((DATA.parent / source / manifest).read_text())
+        assert (found["name"], found["license"]) == (entry["name"], "Apache-2.0")
+
+
+def test_language_server_plugin_has_languages_with_definitions() -> None:
+    """They are by far not all extensions: a host takes only one server for each."""
+    path = DATA / "editors" / "claude_code" / ".claude-plugin" / "plugin.json"
+    server = json.loads(path.read_text())["lspServers"]["foveal"]
+    assert (server["command"], server["args"]) == ("foveal", ["lsp"])
+    for extension, language in server["extensionToLanguage"].items():
+        assert language_of(f"x{extension}") == language
+        assert LANGUAGES[language].definitions
 
 
 def test_skill_explains_every_tool() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import psutil
 import pytest
+from foveal.hooks.hosts.host import SERVER_FIELDS
 from foveal.hooks.mcp_server.resources import RESOURCES
 from foveal.hooks.mcp_server.server import FORMER_TOOLS, INSTRUCTIONS, TOOLS
 from mcp import Client, MCPError
@@ -17,6 +19,7 @@ from mcp.types import ListRootsResult, Root, TextContent, TextResourceContents
 from pydantic import FileUrl
 
 from tests.conftest import DEADLINE_S, DaemonProcess, write_files
+from tests.hook_cases import context_of
 from tests.mcp_cases import ERAS, answer, connected, refusal, text_of
 
 
@@ -82,13 +85,37 @@ async def check_tools(client: Client) -> None:
         await client.call_tool("no_such_tool", {})
 
 
+async def test_hooks_of_a_host_are_answered_without_a_process(
+    shared_daemon: DaemonProcess, ready: Path
+) -> None:
+    asked = dict.fromkeys(SERVER_FIELDS, "")
+    asked |= {"session_id": "served", "cwd": str(ready), "prompt_id": "p1", "prompt": "fix `login`"}
+    asked |= {"hook_event_name": "UserPromptSubmit"}
+    async with connected(shared_daemon, ready, "legacy", name="claude-code") as client:
+        said = context_of("claude-code", "UserPromptSubmit", await answer(client, "hook", **asked))
+        assert "return Session(user)" in said
+        assert await answer(client, "hook", **asked) == "", "as if it came by a process, too"
+        tool = {"tool_name": "Read", "tool_input": json.dumps({"file_path": str(ready / "README.md")})}
+        told = {**asked, "hook_event_name": "PostToolUse", "tool_use_id": "t1", **tool}
+        assert await answer(client, "hook", **told) == ""
+        for given in ({}, {"hook_event_name": 7}, {"session_id": "s", "hook_event_name": "Nope"}):
+            assert await answer(client, "hook", **given) == "", "it fails open"
+    entries = shared_daemon.call("GetTimeline", session_id="served")["entries"]
+    assert {entry["kind"] for entry in entries} == {"prompt", "read"}
+    async with connected(shared_daemon, ready, "legacy", name="tester") as client:
+        with pytest.raises(MCPError, match="there is no tool"):
+            await client.call_tool("hook", asked)
+
+
 async def prompt(client: Client, name: str, **arguments: str) -> str:
     (message,) = (await client.get_prompt(name, arguments)).messages
     assert isinstance(message.content, TextContent)
     return message.content.text
 
 
-async def test_sessions_are_a_clients_own_or_named(shared_daemon: DaemonProcess, ready: Path) -> None:
+async def test_sessions_are_a_clients_own_or_named(
+    shared_daemon: DaemonProcess, ready: Path, tmp_path: Path
+) -> None:
     async with (
         connected(shared_daemon, ready, "auto", "--session", "mine") as one,
         connected(shared_daemon, ready, "legacy") as two,
@@ -97,8 +124,10 @@ async def test_sessions_are_a_clients_own_or_named(shared_daemon: DaemonProcess,
         await asyncio.gather(*calls)
         await answer(one, "set_relevant_context", set_name="ports", items=["1111"])
         assert "Nothing is set." in await answer(two, "recall", about="session")
-    async with connected(shared_daemon, ready, "legacy", "--session", "mine") as client:
-        assert "1111" in await answer(client, "recall", about="session")
+    for cwd in (ready, tmp_path):  # a host may start the server of a plugin in the plugin's folder
+        async with connected(shared_daemon, cwd, "legacy", "--session", "mine") as client:
+            assert "1111" in await answer(client, "recall", about="session")
+            assert str(ready) in await answer(client, "recall", about="status")
     async with connected(shared_daemon, ready, "legacy", "--session", "not an id") as client:
         said = await refusal(client, "set_relevant_context", set_name="ports", items=["1"])
         assert "session_id must have" in said

@@ -61,11 +61,6 @@ class ImportFolders:
         self._refresh()
         return self._packages.get(name, ())
 
-    def packages_below(self, folder: str) -> list[str]:
-        """Return the names of the Python packages right below a folder, sorted."""
-        self._refresh()
-        return sorted(name for name, found in self._packages.items() if within(folder, name) in found)
-
     def ending_with(self, tail: str) -> list[str]:
         """Return the files whose path ends with `tail` (`a/b.h`), if their ending is searched.
 

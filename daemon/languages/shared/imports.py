@@ -8,7 +8,7 @@ untrusted: resolving ends and raises nothing for any content. A candidate is a p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 
 from .import_folders import ImportConfig, ImportFolders, SourceFolders
 from .language import LANGUAGES, ImportLookup, key_of
@@ -25,6 +25,7 @@ class ImportResolver:
     """
 
     def __init__(self, names: Collection[str], read: Callable[[str], bytes | None]) -> None:
+        self._names = names
         self._folders = ImportFolders(
             names, _CONFIG_FILES, _FOUND_BY_ENDING, SourceFolders(_PACKAGE_SOURCES, _CONFIG_ENDINGS)
         )
@@ -55,6 +56,11 @@ class ImportResolver:
         """Return whether an unresolved import certainly means a file of this project."""
         return imported.required and self._of(language).is_internal(importer, imported)
 
+    def published(self, language: str, imported: Import) -> tuple[str, ...]:
+        """Return the files that an import in another project means, none unless it names a package of this
+        one."""
+        return self._of(language).published(imported)
+
     def retry_keys(self, importer: str, language: str, imported: Import) -> tuple[str, ...]:
         """Return the keys under which an import waits for files that would change its resolution.
 
@@ -62,11 +68,18 @@ class ImportResolver:
         """
         return tuple(dict.fromkeys(self._of(language).keys(importer, imported)))
 
-    def keys_below(self, path: str) -> tuple[str, ...]:
-        """Return the keys of the packages right below an `__init__` file that was added or removed: absolute
-        imports start at a folder only while it is no package itself. Empty for any other file."""
-        folder, _, name = path.rpartition("/")
-        return tuple(self._folders.packages_below(folder)) if key_of(name) == "__init__" else ()
+    def keys_below(self, paths: Iterable[str]) -> set[str]:
+        """Return the keys of what lies beside the `__init__` files among added and removed files: absolute
+        imports start at a folder only while it is no package."""
+        folders = {path.rpartition("/")[0] for path in paths if _is_package_file(path)}
+        found: set[str] = set()
+        for path in self._names if folders else ():
+            folder, _, name = path.rpartition("/")
+            if folder in folders:
+                found.add(key_of(name))
+            elif _is_package_file(path) and folder.rpartition("/")[0] in folders:
+                found.add(key_of(folder))
+        return found
 
     def is_config(self, path: str) -> bool:
         """Return whether a file's content affects the resolution of imports."""
@@ -90,6 +103,10 @@ class ImportResolver:
 
     def _of(self, language: str) -> ImportLookup:
         return self._by_language.get(language, self._none)
+
+
+def _is_package_file(path: str) -> bool:
+    return path.endswith(("__init__.py", "__init__.pyi"))
 
 
 def keys_of_path(path: str) -> tuple[str, ...]:

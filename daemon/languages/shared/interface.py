@@ -57,7 +57,7 @@ class FileInterface(Struct, frozen=True, array_like=True):
 
 def interface_of(language: str, symbols: Sequence[Symbol], references: References) -> FileInterface:
     """Return the interface of a file, from its definitions and references."""
-    names = {symbol.name: symbol.kind for symbol in symbols}
+    names = {symbol.name: symbol.kind for symbol in symbols if symbol.kind != "section"}
     bases: dict[str, tuple[str, ...]] = {}
     for reference in references.references:
         if reference.kind == "inherit" and reference.scope >= 0:

@@ -47,6 +47,11 @@ class ImportLookup:
         """Return whether an unresolved import certainly means a file of this project."""
         return False
 
+    def published(self, imported: Import) -> tuple[str, ...]:
+        """Return the files that an import in another project means: only if it names a package that this
+        project declares."""
+        return ()
+
     def keys(self, importer: str, imported: Import) -> list[str]:
         """Return the keys (`key_of`) of the files for which an import waits, perhaps with repetitions."""
         path = self.path_in(imported.module)
@@ -333,7 +338,7 @@ def language_of(path: str, head: bytes = b"") -> str:
     """Return the name of the language of a file, or "" if it is unknown.
 
     `path` may be relative or absolute; `head` is the beginning of its content. Only a shebang line in it is
-    used, and only if the name doesn't tell.
+    used, and only if the name doesn't tell, or says that the file is a notebook.
     """
     by_extension, by_file_name, by_interpreter = _names_by_sign()
     name = path.rpartition("/")[2]
@@ -344,8 +349,8 @@ def language_of(path: str, head: bytes = b"") -> str:
         found = by_extension.get(f".{extension.lower()}") if dot and stem else None
         if found is None and dot:
             found = by_file_name.get(name.partition(".")[0])
-    if found is None and head.startswith(b"#!"):
-        found = by_interpreter.get(_interpreter(head))
+    if found in (None, "notebook") and head.startswith(b"#!"):
+        found = by_interpreter.get(_interpreter(head), found)
     return found or ""
 
 

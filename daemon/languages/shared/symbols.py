@@ -335,7 +335,7 @@ _DIRECTIVE = re.compile(
     r"[a-z]+:\S|@ts-|eslint|prettier-|biome-|istanbul|c8 ignore|v8 ignore|#(?:region|endregion)|nolint"
     r"|tslint|jshint|@license|<reference|@__|#__|[-=*#~_/\s]+$"
     r"|NOLINT|clang-(?:format|tidy)|noinspection|shellcheck |swiftlint:|rubocop:|frozen_string_literal"
-    r"|-\*-|MARK:"
+    r"|-\*-|MARK:|%%"
 )
 _MAX_COMMENT = 8_192
 
