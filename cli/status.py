@@ -91,6 +91,9 @@ def _describe_embedder(embedder: Reply | None) -> str:
     if embedder["dim"]:
         facts.append(f"{embedder['dim']} dimensions")
     facts.append(f"loaded (pid {embedder['pid']})" if embedder["loaded"] else "not loaded")
+    if endpoint := embedder.get("endpoint"):
+        leaves = "which leaves this machine" if embedder["leaves_machine"] else "on this machine"
+        facts.append(f"chunks of code and questions are sent to {endpoint}, {leaves}")
     if embedder["paused"]:
         facts.append("paused; to continue, run: foveal embed --resume")
     if shared := embedder.get("shared"):

@@ -18,7 +18,7 @@ OWNERS = {
     "anyio": {"daemon/rules/tool_client.py"},
     "httpx2": {
         "daemon/rules/tool_client.py",
-        "daemon/compression/model_endpoint.py",
+        "daemon/core/model_endpoint.py",
     },
     "bpe_openai": {"daemon/context/tokens.py"},
     "jinja2": {"daemon/context/prompts.py", "dashboard/view.py"},

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from foveal.daemon.embedding.lazy_model import LazyModel
-from foveal.daemon.embedding.messages import DEFAULT_MODEL, Configure
+from foveal.daemon.embedding.messages import DEFAULT_MODEL, Configure, EmbeddingEndpoint
 from foveal.daemon.embedding.records import VectorProgress
 from foveal.daemon.embedding.vector_updater import MODELS_FOLDER, EmbeddedProject, OpenShared, VectorUpdater
 from foveal.daemon.index.chunks import Chunk
@@ -22,7 +22,12 @@ class Bench:
     """An updater that is driven by hand. `progress` is what was heard last of each project."""
 
     def __init__(
-        self, base: Path, model: str = "", max_bytes: int = 10**9, open_shared: OpenShared | None = None
+        self,
+        base: Path,
+        model: str = "",
+        max_bytes: int = 10**9,
+        open_shared: OpenShared | None = None,
+        endpoint: EmbeddingEndpoint | None = None,
     ) -> None:
         self.base = base
         self.clock = Clock()
@@ -31,8 +36,10 @@ class Bench:
         self.texts = 0
         self.stores: dict[str, Store] = {}
         models = str(base / "embeddings" / MODELS_FOLDER)
-        self.model = LazyModel(model or DEFAULT_MODEL, models, self.clock, lambda event: None, lambda: None)
-        command = Configure(str(base / "embeddings"), model, 2, max_bytes)
+        self.model = LazyModel(
+            model or DEFAULT_MODEL, models, self.clock, lambda event: None, lambda: None, endpoint
+        )
+        command = Configure(str(base / "embeddings"), model, 2, max_bytes, None, endpoint)
         self.answers: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         """Answers of the shared store."""
         self.updater = VectorUpdater(

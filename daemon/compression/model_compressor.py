@@ -7,18 +7,18 @@ import logging
 import math
 import threading
 from collections.abc import Mapping, Sequence
-from urllib.parse import urlsplit
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ..config.settings import CompressionConfig
+from ..core.model_endpoint import EndpointFailed, problem_of_url
 from ..core.sized_cache import SizedCache
 from ..core.system import System
 from ..privacy.secret_values import mask_piece
 from .compress import Compressed, compress
 from .document import LineRange
-from .model_endpoint import ChatEndpoint, EndpointFailed, cleaned, instructions, problem_of_answer
+from .model_endpoint import ChatEndpoint, cleaned, instructions, problem_of_answer
 from .words import Words
 
 log = logging.getLogger(__name__)
@@ -48,8 +48,6 @@ LATER_MAX = 8
 
 ANSWERS_CHARACTERS = 8_000_000
 """Maximum characters of cached answers; above it the least recently used are forgotten."""
-
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class CompressionStatistics(Struct, frozen=True):
@@ -228,28 +226,16 @@ class LaterCompressor:
 
 
 def problem_of(settings: CompressionConfig, api_key: str) -> str:
-    """Return why the model can't be used with these settings, or "" if it can.
-
-    A key is only sent over HTTPS or to this machine.
-    """
-    try:
-        url = urlsplit(settings.endpoint)
-        host = url.hostname or ""
-        _ = url.port
-    except ValueError:
-        return f"compression.endpoint is no URL: {settings.endpoint!r}"
-    if url.scheme not in ("http", "https") or not host or url.query or url.fragment:
-        return f"compression.endpoint must be an http or https URL without a query, not {settings.endpoint!r}"
-    if url.username is not None or url.password is not None:
-        return "compression.endpoint must hold no password: name its variable in compression.api_key_env"
+    """Return why the model can't be used with these settings, or "" if it can."""
+    variable = settings.api_key_env
+    if problem := problem_of_url(
+        "compression.endpoint", settings.endpoint, api_key, "compression.api_key_env"
+    ):
+        return problem
     if not settings.model:
         return "compression.model is empty: name the model that the endpoint is to use"
-    if settings.api_key_env and not api_key:
-        return f"the environment variable {settings.api_key_env} of compression.api_key_env is not set"
-    if not api_key.isascii() or not api_key.isprintable():
-        return f"the environment variable {settings.api_key_env} holds characters that no key has"
-    if api_key and url.scheme == "http" and host not in _LOOPBACK:
-        return "compression.endpoint must be https: a key isn't sent unencrypted to another machine"
+    if variable and not api_key:
+        return f"the environment variable {variable} of compression.api_key_env is not set"
     return ""
 
 

@@ -1,19 +1,15 @@
-"""The HTTP request to a compression model, and the check of its untrusted answer.
-
-The only file of this folder that uses HTTP. The HTTP client is imported with the first request (80 ms).
-"""
+"""The request to a compression model, and the check of its untrusted answer."""
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
 
-from ..core.errors import FovealError
+from ..core.model_endpoint import EndpointFailed, post
 from ..privacy.low_trust import suspicions
 
 ANSWER_BYTES_MAX = 1_000_000
@@ -37,10 +33,6 @@ _REFUSALS = (
 )
 _WORD = re.compile(r"[^\W\d_]{4,64}")
 _LINK = re.compile(r"(?i)\b[a-z][a-z0-9+.-]{1,20}://[^\s)>\"'`\]]{1,500}")
-
-
-class EndpointFailed(FovealError):
-    """The endpoint or the network failed. The message contains nothing that was sent."""
 
 
 class ModelAnswer(Struct, frozen=True):
@@ -71,10 +63,7 @@ class _Completion(Struct):
 
 
 class ChatEndpoint:
-    """An OpenAI-compatible chat endpoint. Blocks. Thread-safe.
-
-    Redirects aren't followed and proxies of the environment aren't used: texts only go where the user said.
-    """
+    """An OpenAI-compatible chat endpoint. Blocks. Thread-safe."""
 
     def __init__(self, base_url: str, model: str, api_key: str) -> None:
         self._url = f"{base_url.rstrip('/')}/chat/completions"
@@ -90,37 +79,7 @@ class ChatEndpoint:
             "max_tokens": tokens,
             "stream": False,
         }
-        return _answer(asyncio.run(self._post(body, seconds)))
-
-    async def _post(self, body: Mapping[str, Any], seconds: float) -> bytes:
-        import httpx2
-
-        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
-        if self._api_key:
-            headers["Authorization"] = f"Bearer {self._api_key}"
-        try:
-            # The client's own timeouts restart with each received byte.
-            async with (
-                asyncio.timeout(seconds),
-                httpx2.AsyncClient(timeout=seconds, trust_env=False, follow_redirects=False) as client,
-                client.stream("POST", self._url, json=body, headers=headers) as response,
-            ):
-                if response.status_code != 200:
-                    raise EndpointFailed(f"the endpoint answered with status {response.status_code}")
-                received = bytearray()
-                async for chunk in response.aiter_raw():
-                    received += chunk
-                    if len(received) > ANSWER_BYTES_MAX:
-                        raise EndpointFailed(
-                            f"the endpoint's answer has more than {ANSWER_BYTES_MAX:,} bytes"
-                        )
-                return bytes(received)
-        except (TimeoutError, httpx2.TimeoutException) as error:
-            raise EndpointFailed("the endpoint took too long") from error
-        except httpx2.ConnectError as error:
-            raise EndpointFailed("the endpoint can't be reached") from error
-        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
-            raise EndpointFailed(f"the connection to the endpoint broke ({type(error).__name__})") from error
+        return _answer(post(self._url, body, self._api_key, seconds, ANSWER_BYTES_MAX))
 
 
 def _answer(data: bytes) -> ModelAnswer:

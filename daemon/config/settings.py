@@ -97,7 +97,24 @@ class EmbeddingConfig:
         "",
         "The name of an embedding model that fastembed knows, such as `BAAI/bge-small-en-v1.5`, which it "
         "fetches over the network on first use. Empty for the model that comes with foveal and needs no "
-        "network.",
+        "network. With `endpoint` it is the name of a model there, such as `nomic-embed-text`.",
+    )
+    endpoint: str = setting(
+        "",
+        "The base URL of an OpenAI-compatible service that embeds, to which `/embeddings` is added, such as "
+        "`http://127.0.0.1:11434/v1` for Ollama. Chunks of code and questions are sent there, with values "
+        "masked that look like secrets; with a key to another machine only over HTTPS. Empty for none.",
+    )
+    endpoint_key: str = setting(
+        "",
+        "Where the key for that service is: `env:NAME` for an environment variable of the daemon, "
+        "`file:PATH` for a file that only you can read. Empty for none.",
+    )
+    endpoint_timeout_ms: int = setting(
+        60_000,
+        "How long that service may take for 16 chunks. A question waits at most 5 s for it.",
+        unit="ms",
+        between=(100, 600_000),
     )
     threads: int = setting(
         0, "Processor cores that embed in the background. 0 means half of them.", between=(0, 256)

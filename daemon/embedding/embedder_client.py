@@ -15,6 +15,7 @@ from ..config.settings import EmbeddingConfig
 from ..core.child import ChildProcess
 from ..core.errors import ChildDied, FovealError, Unsupported
 from ..core.events import EventHub
+from ..core.model_endpoint import is_on_this_machine
 from ..core.work import FairGate, Work
 from .messages import (
     DEFAULT_DIMENSIONS,
@@ -23,6 +24,7 @@ from .messages import (
     Configure,
     DropVectors,
     EmbedderEvent,
+    EmbeddingEndpoint,
     ForgetVectors,
     Forgotten,
     KeepVectors,
@@ -124,10 +126,12 @@ class EmbedderClient:
         running = self.child.pid is not None
         loaded = self._loaded and running
         loading = self.loading if running else None
+        endpoint = self._endpoint()
+        source = "endpoint" if endpoint is not None else "fastembed" if configured else "bundled"
         return {
-            "model": self.model.name if self.model else configured or DEFAULT_MODEL,
-            "dim": self.model.dim if self.model else None if configured else DEFAULT_DIMENSIONS,
-            "source": "fastembed" if configured else "bundled",
+            "model": self.model.name if self.model else configured or ("" if endpoint else DEFAULT_MODEL),
+            "dim": self.model.dim if self.model else None if source != "bundled" else DEFAULT_DIMENSIONS,
+            "source": source,
             "loaded": loaded,
             "loading": loading and {"phase": loading.phase, "fraction": loading.fraction},
             "former": "",
@@ -135,11 +139,18 @@ class EmbedderClient:
             "pid": self.child.pid,
             "degraded": "",
             **self._describe_shared(),
+            **_described(endpoint),
         }
 
     def _describe_shared(self) -> dict[str, object]:
         store = self._shared_store()
         return {} if store is None else {"shared": to_builtins(self.shared or SharedProgress(store.place))}
+
+    def _endpoint(self) -> EmbeddingEndpoint | None:
+        config = self._config
+        if not config.endpoint:
+            return None
+        return EmbeddingEndpoint(config.endpoint, config.endpoint_key, config.endpoint_timeout_ms / 1000)
 
     def _shared_store(self) -> SharedStore | None:
         config = self._config
@@ -323,7 +334,14 @@ class EmbedderClient:
         for kept in self._projects.values():
             kept.known = False
         await self._tell_at_start(
-            Configure(self._folder, self._config.model, threads, self._config.max_bytes, self._shared_store())
+            Configure(
+                self._folder,
+                self._config.model,
+                threads,
+                self._config.max_bytes,
+                self._shared_store(),
+                self._endpoint(),
+            )
         )
         await self._tell_at_start(SetPaused(self.paused))
         while unknown := [root for root, kept in self._projects.items() if not kept.known]:
@@ -380,6 +398,13 @@ class EmbedderClient:
         """Whether the process has work to do for a project, and can do it now."""
         progress = self._projects[root].progress
         return progress is None or (progress.pending > 0 and not progress.problem and not self.paused)
+
+
+def _described(endpoint: EmbeddingEndpoint | None) -> dict[str, object]:
+    """Return what Status says of an endpoint: where it is, and whether texts leave this machine for it."""
+    if endpoint is None:
+        return {}
+    return {"endpoint": endpoint.place, "leaves_machine": not is_on_this_machine(endpoint.url)}
 
 
 def _is_done(progress: VectorProgress) -> bool:

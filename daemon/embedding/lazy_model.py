@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from types import MappingProxyType
 
 from ..core.errors import FovealError
 from ..core.system import System
-from .messages import ModelLoaded, ModelNotReady, ModelProgress, ModelUnavailable
-from .model import EmbeddingModel, load_model
+from .endpoint_model import open_endpoint
+from .messages import EmbeddingEndpoint, ModelLoaded, ModelNotReady, ModelProgress, ModelUnavailable
+from .model import TextModel, load_model
 
 RETRY_S = 60.0
 """Seconds until an unavailable model is tried again: the network or the disk may work again by then."""
@@ -19,7 +21,8 @@ SHORT_PHASES = frozenset({"starting", "loading", "ready"})
 
 
 class LazyModel:
-    """The model with this name, whose files are in `folder`. Safe across threads.
+    """The model with this name, whose files are in `folder`, or which is at an `endpoint`. Safe across
+    threads.
 
     `send` receives the progress of loading, on the loading thread. `changed` is called on that thread when
     loading has ended, successfully or not. An unexpected error is raised in the next caller.
@@ -32,14 +35,18 @@ class LazyModel:
         system: System,
         send: Callable[[ModelLoaded | ModelProgress], None],
         changed: Callable[[], None],
+        endpoint: EmbeddingEndpoint | None = None,
+        environment: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.name = name
         self._folder = folder
         self._system = system
         self._send = send
         self._changed = changed
+        self._endpoint = endpoint
+        self._environment = environment
         self._news = threading.Condition()
-        self._model: EmbeddingModel | None = None
+        self._model: TextModel | None = None
         self._phase = ""
         """The current phase of loading, empty while the model isn't being loaded."""
         self._problem = ""
@@ -47,12 +54,12 @@ class LazyModel:
         self._again_at = 0.0
         self._closed = False
 
-    def get_nowait(self) -> EmbeddingModel | None:
+    def get_nowait(self) -> TextModel | None:
         """Return the model if it is loaded. If not, start loading it, unless it is too early to try again."""
         with self._news:
             return self._get()
 
-    def get(self, wait_s: float) -> EmbeddingModel:
+    def get(self, wait_s: float) -> TextModel:
         """Return the model, waiting up to `wait_s` seconds if it only has to be loaded from the disk.
 
         Raises `ModelUnavailable` if loading failed, with the same message until loading is tried again, and
@@ -79,6 +86,8 @@ class LazyModel:
         with self._news:
             self._closed = True
             self._news.notify_all()
+            if self._model is not None:
+                self._model.close()
 
     @property
     def problem(self) -> str:
@@ -90,10 +99,12 @@ class LazyModel:
         left = self._again_at - self._system.monotonic()
         return left if self._problem and left > 0 else None
 
-    def _get(self) -> EmbeddingModel | None:
+    def _get(self) -> TextModel | None:
         """Return the model if loaded, else start loading it unless that is under way. Needs the lock."""
         if self._fault is not None:
             raise self._fault
+        if self._model is not None and self._model.is_stale:
+            self._model = None
         if self._model is None and not self._phase and not self._closed and self.patience() is None:
             self._phase = "starting"
             # A daemon thread: the process doesn't wait for it when it exits.
@@ -101,10 +112,14 @@ class LazyModel:
         return self._model
 
     def _run(self) -> None:
-        model, problem = None, ""
+        model: TextModel | None = None
+        problem = ""
         fault: BaseException | None = None
         try:
-            model = load_model(self.name, self._folder, 1, self._tell, self._system)
+            if self._endpoint is None:
+                model = load_model(self.name, self._folder, 1, self._tell, self._system)
+            else:
+                model = open_endpoint(self._endpoint, self.name, self._environment, self._system, self._tell)
             # Sent before any caller gets the model, so that reports of its work come later.
             self._send(ModelLoaded(model.name, model.dim))
         except (BrokenPipeError, ConnectionResetError) as error:  # the daemon is gone

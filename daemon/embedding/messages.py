@@ -24,19 +24,45 @@ class SharedStore(Struct, frozen=True):
     @property
     def place(self) -> str:
         """The URL without user, password and options, for people."""
-        parts = urlsplit(self.url)
-        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
+        return _place(self.url)
 
     def __repr__(self) -> str:
         """Return a text without the URL, which may hold a password."""
         return "SharedStore(...)"
 
 
+class EmbeddingEndpoint(Struct, frozen=True):
+    """An OpenAI-compatible service that embeds: its base URL, where its key is found (`env:NAME`,
+    `file:PATH`, or empty), and the seconds that a batch may take."""
+
+    url: str
+    key: str
+    timeout_s: float
+
+    @property
+    def place(self) -> str:
+        """The URL without user, password and options, for people and for the key of embeddings."""
+        return _place(self.url)
+
+    def __repr__(self) -> str:
+        """Return a text without the URL, which may hold a password."""
+        return "EmbeddingEndpoint(...)"
+
+
+def _place(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
+
+
 class Configure(Struct, frozen=True):
     """Set the model and the folder for embeddings. The first command; the reply is immediate.
 
     `folder` is the embedder's folder in the state folder. `model` is empty for the bundled model. `threads`
-    is at least 1. `max_bytes` is the size above which the least recently used embeddings are deleted.
+    is at least 1. `max_bytes` is the size above which the least recently used embeddings are deleted. With
+    `endpoint` the model is one of that service.
     """
 
     folder: str
@@ -44,6 +70,7 @@ class Configure(Struct, frozen=True):
     threads: int
     max_bytes: int
     shared: SharedStore | None = None
+    endpoint: EmbeddingEndpoint | None = None
 
 
 class KeepVectors(Struct, frozen=True):

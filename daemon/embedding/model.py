@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,11 +71,38 @@ def model_key(name: str) -> str:
     return f"{name.lower()}{revision}/{TOKEN_WINDOW}/{TEXT_VERSION}"
 
 
-class EmbeddingModel:
-    """A model ready for use. Its methods may be called from any thread.
+class TextModel(Protocol):
+    """A model ready for use, on this machine or at an endpoint. Its methods may be called from any thread.
 
-    `key` is `model_key` of its name, `dim` the number of dimensions of its vectors.
+    `key` is the key that is stored with its embeddings, `dim` the number of dimensions of its vectors,
+    `batch` the number of texts that are best embedded together. `is_stale` says that it must be loaded again.
+    All methods that embed may raise `ModelUnavailable`.
     """
+
+    name: str
+    key: str
+    dim: int
+    is_stale: bool
+    batch: int
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return an embedding for each text, (texts, dim), for somebody who waits."""
+
+    def embed_batch(self, texts: Sequence[str]) -> Vectors:
+        """Return an embedding for each text in the background, with more patience."""
+
+    def embed_query(self, text: str) -> Vectors:
+        """Return the embeddings of a query's windows, (windows, dim)."""
+
+    def close(self) -> None:
+        """End the model's threads and waiting."""
+
+
+class EmbeddingModel:
+    """A model of this process, as `TextModel` says; `key` is `model_key` of its name."""
+
+    is_stale = False
+    batch = 1
 
     def __init__(self, name: str, runtime: _Runtime, dim: int, threads: int) -> None:
         self.name = name
@@ -94,6 +121,10 @@ class EmbeddingModel:
         Any text has an embedding, even an empty one or one without letters.
         """
         return self._stack(texts, self._runtime.passage_embed)
+
+    def embed_batch(self, texts: Sequence[str]) -> Vectors:
+        """Return embeddings as `embed` does."""
+        return self.embed(texts)
 
     def embed_query(self, text: str) -> Vectors:
         """Return the embeddings of a query, (windows, dim): one for each of its overlapping windows of text.

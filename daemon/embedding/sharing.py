@@ -57,8 +57,8 @@ class SharedEmbeddings:
         self._pushes: deque[_Push] = deque()
         self._offered: dict[bytes, None] = {}
         self._closed = False
-        self._reading = _Breaker(system, first_retry_s)
-        self._writing = _Breaker(system, first_retry_s)
+        self._reading = Breaker(system, first_retry_s)
+        self._writing = Breaker(system, first_retry_s)
         self._found = self._missing = self._rejected = self._written = self._dropped = 0
         self._received = self._sent = 0
 
@@ -213,7 +213,7 @@ class SharedEmbeddings:
             self._sent += sum(map(len, values.values()))
         return problem
 
-    def _note(self, breaker: _Breaker, problem: str) -> None:
+    def _note(self, breaker: Breaker, problem: str) -> None:
         if problem and problem != breaker.problem:
             log.warning("shared embeddings: %s", problem)
         elif breaker.problem and not problem:
@@ -232,16 +232,17 @@ class _Push:
         self.written = self.present = 0
 
 
-class _Breaker:
-    """A circuit breaker, which tells when a store that failed may be tried again.
+class Breaker:
+    """A circuit breaker, which tells when a store or service that failed may be tried again.
 
-    `problem` says why the last try failed, or is empty.
+    `problem` says why the last try failed, or is empty. The pause after it doubles with each failure.
     """
 
-    def __init__(self, system: System, first_s: float) -> None:
+    def __init__(self, system: System, first_s: float, longest_s: float = LONGEST_RETRY_S) -> None:
         self.problem = ""
         self._system = system
         self._first_s = first_s
+        self._longest_s = longest_s
         self._wait_s = first_s
         self._again_at = 0.0
 
@@ -254,11 +255,13 @@ class _Breaker:
         """Return the seconds until the next try."""
         return max(0.0, self._again_at - self._system.monotonic()) if self.problem else 0.0
 
-    def note(self, problem: str) -> None:
-        """Record the result of a try; an empty `problem` means success."""
+    def note(self, problem: str, wait_s: float = 0.0) -> None:
+        """Record the result of a try; an empty `problem` means success. `wait_s` is the minimum pause, itself
+        at most the longest."""
         if problem:
-            self._again_at = self._system.monotonic() + self._wait_s
-            self._wait_s = min(2 * self._wait_s, LONGEST_RETRY_S)
+            pause = max(self._wait_s, min(wait_s, self._longest_s))
+            self._again_at = self._system.monotonic() + pause
+            self._wait_s = min(2 * self._wait_s, self._longest_s)
         else:
             self._wait_s = self._first_s
         self.problem = problem

@@ -21,7 +21,7 @@ from ..core.system import System
 from .embeddings import EmbeddingStore
 from .lazy_model import LazyModel
 from .messages import ScoreTexts, TextScores
-from .model import EmbeddingModel
+from .model import TextModel
 from .unit_vectors import Floats, Halves, have_direction, unit_halves
 from .vectors import cosines
 
@@ -59,6 +59,7 @@ class TextScorer:
         """Whether the file was found damaged: it is then checked when it is next opened."""
         self._documents: OrderedDict[bytes, Halves] = OrderedDict()
         self._queries: OrderedDict[str, Halves] = OrderedDict()
+        self._key = ""
         self._hurried = False
         self._threads = ThreadPoolExecutor(min(MAX_THREADS, os.cpu_count() or 1), "texts")
 
@@ -69,6 +70,10 @@ class TextScorer:
         """
         deadline = self._system.monotonic() + command.within_s
         model = self._model.get(max(0.0, min(command.wait_s, command.within_s)))
+        if model.key != self._key:  # cached vectors are another model's
+            self._key = model.key
+            self._documents.clear()
+            self._queries.clear()
         digests = [_digest(text) for text in command.documents]
         # Queries are embedded first: without them there is nothing to compare.
         queries = [self._query(model, text) for text in command.queries]
@@ -91,7 +96,7 @@ class TextScorer:
         if self._store is not None:
             self._store.close()
 
-    def _query(self, model: EmbeddingModel, text: str) -> Halves:
+    def _query(self, model: TextModel, text: str) -> Halves:
         """Return the vectors of a query's windows, (windows, dim), without those that have no direction."""
         vectors = self._queries.get(text)
         if vectors is None:
@@ -100,7 +105,7 @@ class TextScorer:
         self._queries.move_to_end(text)
         return vectors
 
-    def _learn(self, model: EmbeddingModel, texts: dict[bytes, str], deadline: float) -> None:
+    def _learn(self, model: TextModel, texts: dict[bytes, str], deadline: float) -> None:
         """Load the vectors of documents into memory: from the file, or by embedding those missing there."""
         for digest in texts.keys() & self._documents.keys():
             self._documents.move_to_end(digest)
@@ -120,19 +125,21 @@ class TextScorer:
             self._keep(model, list(found), matrix)
 
     def _embed(
-        self, model: EmbeddingModel, texts: Sequence[tuple[bytes, str]], deadline: float
+        self, model: TextModel, texts: Sequence[tuple[bytes, str]], deadline: float
     ) -> list[tuple[bytes, Floats | None]]:
         """Return the vectors of the texts embedded before the deadline; None for one without a direction."""
 
-        def one(item: tuple[bytes, str]) -> tuple[bytes, Floats | None] | None:
+        def some(part: Sequence[tuple[bytes, str]]) -> list[tuple[bytes, Floats | None]]:
             if self._hurried or self._system.monotonic() > deadline:
-                return None
-            vector = model.embed([item[1]])
-            return item[0], vector[0] if have_direction(vector).all() else None
+                return []
+            vectors = model.embed([text for _, text in part])
+            directed = have_direction(vectors)
+            return [(digest, vectors[n] if directed[n] else None) for n, (digest, _) in enumerate(part)]
 
-        return [done for done in self._threads.map(one, texts) if done is not None]
+        parts = [texts[start : start + model.batch] for start in range(0, len(texts), model.batch)]
+        return [done for part in self._threads.map(some, parts) for done in part]
 
-    def _read(self, model: EmbeddingModel, digests: Sequence[bytes]) -> None:
+    def _read(self, model: TextModel, digests: Sequence[bytes]) -> None:
         try:
             with damage_raised():
                 store = self._opened()
@@ -144,7 +151,7 @@ class TextScorer:
         matrix: Halves = stored.matrix.astype(np.float16)  # stored in 16 bits, so nothing is lost
         self._documents.update(zip(stored.digests, matrix, strict=True))
 
-    def _keep(self, model: EmbeddingModel, digests: Sequence[bytes], matrix: Halves) -> None:
+    def _keep(self, model: TextModel, digests: Sequence[bytes], matrix: Halves) -> None:
         try:
             with damage_raised():
                 store = self._opened()

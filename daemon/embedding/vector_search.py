@@ -11,8 +11,8 @@ from ..core.errors import FovealError
 from ..core.storage import DatabaseError, damage_raised
 from ..core.system import System
 from ..index.service import embedded_text
-from .messages import SearchVectors, VectorHits
-from .model import EmbeddingModel
+from .messages import ModelUnavailable, SearchVectors, VectorHits
+from .model import TextModel
 from .project_vectors import ProjectVectors
 from .unit_vectors import Floats, have_direction, unit_halves
 from .vector_updater import EmbeddedProject, VectorUpdater
@@ -38,7 +38,7 @@ class VectorSearch:
         if vectors is None and project.problem:
             raise FovealError(project.problem)
         model = self._updater.model.get(command.wait_s)
-        if vectors is None:
+        if vectors is None or vectors.dim != model.dim:
             raise FovealError(_NOT_LOADED)
         queries = _embedded(model, command.texts)
         if not len(queries):
@@ -67,7 +67,7 @@ class VectorSearch:
         return hits
 
     def _embed_first(
-        self, project: EmbeddedProject, vectors: ProjectVectors, model: EmbeddingModel, command: SearchVectors
+        self, project: EmbeddedProject, vectors: ProjectVectors, model: TextModel, command: SearchVectors
     ) -> dict[bytes, Floats]:
         """Embed the chunks in `command.first` without a vector, for up to `command.first_s` seconds."""
         deadline = self._system.monotonic() + command.first_s
@@ -80,7 +80,10 @@ class VectorSearch:
         for chunk in chunks:
             if self._system.monotonic() > deadline:
                 break
-            vector = model.embed([embedded_text(chunk.path, chunk.names, chunk.text)])
+            try:
+                vector = model.embed([embedded_text(chunk.path, chunk.names, chunk.text)])
+            except ModelUnavailable:
+                break  # what was found without these is an answer too
             if have_direction(vector).all():
                 embedded[chunk.digest] = vector[0]
         if embedded:
@@ -98,7 +101,7 @@ class VectorSearch:
 _NOT_LOADED = "the vectors of the project are not loaded yet"
 
 
-def _embedded(model: EmbeddingModel, texts: tuple[str, ...]) -> Floats:
+def _embedded(model: TextModel, texts: tuple[str, ...]) -> Floats:
     """Return the embeddings of a question's texts, (windows, dim), without those that have no direction."""
     queries = np.concatenate([np.empty((0, model.dim), np.float32), *map(model.embed_query, texts)])
     return queries[have_direction(queries)]

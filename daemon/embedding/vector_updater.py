@@ -22,6 +22,7 @@ from ..core.system import System
 from ..index.records import FILE_NAME, ChunkText
 from ..index.service import Reader, check_index, embedded_text
 from .embeddings import EmbeddingStore
+from .endpoint_model import endpoint_key
 from .lazy_model import LazyModel
 from .messages import (
     DEFAULT_DIMENSIONS,
@@ -32,7 +33,7 @@ from .messages import (
     Pushed,
     VectorProgress,
 )
-from .model import EmbeddingModel, model_key
+from .model import TextModel, model_key
 from .project_vectors import ProjectVectors
 from .sharing import LOOK_UP, SharedEmbeddings, Vectors
 from .unit_vectors import Floats, as_ids
@@ -113,6 +114,8 @@ class VectorUpdater:
     ) -> None:
         self._path = os.path.join(command.folder, STORE_FILE)
         self._key = model_key(command.model or DEFAULT_MODEL)
+        if command.endpoint is not None:
+            self._key = endpoint_key(command.endpoint, command.model)  # until it tells its dimensions
         self.model = model
         self._system = system
         self._report = report
@@ -204,6 +207,17 @@ class VectorUpdater:
             left.append(model)
         return min(left, default=None)
 
+    def note_model(self) -> None:
+        """Continue with a model that was loaded, or report why it wasn't.
+
+        The model of an endpoint may have been replaced by one of other dimensions.
+        """
+        model = self.model.get_nowait()
+        for project in self._projects.values():
+            if model is not None and project.vectors is not None and project.vectors.dim != model.dim:
+                self._key, project.vectors, project.stale = model.key, None, True
+        self.report_all()
+
     def report_all(self) -> None:
         """Report the progress of all projects, as after the model was loaded or failed to load."""
         for project in self._projects.values():
@@ -263,17 +277,19 @@ class VectorUpdater:
             return DEFAULT_DIMENSIONS
         known = self._opened_store().dim(self._key)
         model = self.model.get_nowait() if known is None else None
+        if model is not None:
+            self._key = model.key
         return known if model is None else model.dim
 
-    def _embed_batch(self, vectors: ProjectVectors, model: EmbeddingModel) -> None:
-        def embed(chunk: ChunkText) -> Floats:
+    def _embed_batch(self, vectors: ProjectVectors, model: TextModel) -> None:
+        def embed(chunks: Sequence[ChunkText]) -> Floats:
             self._stand_back()
-            vector: Floats = model.embed([embedded_text(chunk.path, chunk.names, chunk.text)])[0]
-            return vector
+            return model.embed_batch([embedded_text(chunk.path, chunk.names, chunk.text) for chunk in chunks])
 
         started = self._system.monotonic()
         if chunks := vectors.next_batch(BATCH):
-            matrix = np.stack(list(self._threads.map(embed, chunks)))
+            parts = [chunks[start : start + model.batch] for start in range(0, len(chunks), model.batch)]
+            matrix = np.concatenate(list(self._threads.map(embed, parts)))
             self._run(partial(self._keep, vectors, chunks, matrix))
             self._rates.append((len(chunks), self._system.monotonic() - started))
 

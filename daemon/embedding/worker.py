@@ -174,8 +174,10 @@ class Embedder:
         folder = os.path.join(command.folder, MODELS_FOLDER)
         # Earlier versions prepared the default model here.
         shutil.rmtree(os.path.join(folder, "all-MiniLM-L6-v2-int8"), ignore_errors=True)
-        name = command.model or DEFAULT_MODEL
-        model = LazyModel(name, folder, self._system, self._send, self._note_model)
+        name = command.model or ("" if command.endpoint else DEFAULT_MODEL)
+        model = LazyModel(
+            name, folder, self._system, self._send, self._note_model, command.endpoint, self._environment
+        )
         updater = VectorUpdater(
             command,
             model,
@@ -230,7 +232,7 @@ class Embedder:
     def _note_model(self) -> None:
         """Continue work that waited for the model, or report why there is no model. From any thread."""
         if self._parts is not None:
-            self._work.put(self._parts.updater.report_all)
+            self._work.put(self._parts.updater.note_model)
 
 
 class _Parts(Struct, frozen=True):

@@ -37,7 +37,7 @@ def seed_index(root: str, folder: str, versions: Mapping[str, str], system: Syst
     `versions` are the settings (`Store.get_meta`) that its index must have, which it has once all was read.
     Of several work trees those with the same commit come first, then those whose index changed last.
     """
-    copied = os.path.join(folder, f"{FILE_NAME}.seed")
+    copied = os.path.join(folder, f"{FILE_NAME}.tmp")
     for sibling, source in _siblings(root, folder, system)[:SIBLINGS_MAX]:
         try:
             os.makedirs(folder, mode=0o700, exist_ok=True)

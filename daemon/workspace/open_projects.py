@@ -281,7 +281,7 @@ class OpenProjects:
         self._shared[root] = (config.experience.path, may_share)
         self._projects[root] = project
         self._known.add(root)
-        self.previous.question_nowait(project)
+        self.previous.opened(project)
         # Not awaited: requests wait for names and contents as long as their deadlines allow.
         self._work.start_background(self._indexing.open(project), f"index {root}")
         return project

@@ -155,6 +155,13 @@ class HookScripts(Struct, frozen=True):
     path: PathOf
 
 
+class HookFile(Struct, frozen=True):
+    """A JSON file of ours that registers hooks; `made` returns its content for events and their commands."""
+
+    path: PathOf
+    made: Callable[[Sequence[tuple[HookEvent, str]]], Mapping[str, Any]]
+
+
 class Hooks(HookFormat, frozen=True, kw_only=True):
     """The hooks of a host.
 
@@ -165,7 +172,7 @@ class Hooks(HookFormat, frozen=True, kw_only=True):
     """
 
     events: tuple[HookEvent, ...] = ()
-    settings: SettingsHooks | HookScripts | PluginFile | None = None
+    settings: SettingsHooks | HookScripts | HookFile | PluginFile | None = None
     project_variable: str = ""
     task_in: Callable[[str, str], str] | None = None
 

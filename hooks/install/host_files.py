@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from ..hosts.host import (
     NAME,
     HookEvent,
+    HookFile,
     HookScripts,
     Host,
     Level,
@@ -28,7 +30,7 @@ from .plan import HostFiles, Target, TargetPart
 from .program import hook_command, hook_program, mcp_command
 from .settings_entries import HookSettings, McpSettings, McpTable, Registration, StatusLine
 
-INSTALLABLE = tuple(host for host in HOSTS if host.hooks)
+INSTALLABLE = tuple(host for host in HOSTS if host.hooks or (host.mcp and host.mcp.path))
 """The hosts that foveal can be registered with."""
 
 
@@ -109,14 +111,16 @@ def registrations(host: Host, program: str) -> tuple[Registration, ...]:
 def _hook_targets(
     host: Host, level: Level, place: SettingsPlace, program: str, line: bool, calls_server: bool | None
 ) -> Iterator[Target]:
-    settings = host.hooks and host.hooks.settings
+    if host.hooks is None:
+        return
+    settings, events = host.hooks.settings, host.hooks.events
     if not settings:
         yield from _scripts(host, level, place, program)
         return
     file = settings.path(level, place)
     within = place.root if level == "project" else None
     if isinstance(settings, HookScripts):
-        for event in host.hooks.events if host.hooks else ():
+        for event in events:
             whole, path = hook_script(program, host.name, event.name), os.path.join(file.path, event.name)
             yield Target(path, (whole,), file.folders, within, executable=True, is_made=True)
         return
@@ -124,12 +128,13 @@ def _hook_targets(
     if isinstance(settings, SettingsHooks):
         in_server = tuple(
             Registration(event.name, settings.server_handler(event), event.matcher)
-            for event in (host.hooks.events if host.hooks else ())
+            for event in events
             if event.name in settings.in_server
         )
-        part = HookSettings(
-            registrations(host, program), settings.skeleton, settings.section, in_server, calls_server
-        )
+        entries = registrations(host, program)
+        part = HookSettings(entries, settings.skeleton, settings.section, in_server, calls_server)
+    elif isinstance(settings, HookFile):
+        part = hook_file(settings, program, host.name, events)
     else:
         part = plugin_file(settings, program)
     parts = (part, StatusLine(host.status_line, program, line)) if host.status_line else (part,)
@@ -240,6 +245,20 @@ def hook_script(program: str, host: str, event: str) -> WholeFile:
         return [(event, hook_program({"command": line}))]
 
     return WholeFile(f"#!/bin/sh\n{marker}{command}{_SILENT}", marker, entries)
+
+
+def hook_file(settings: HookFile, program: str, host: str, events: Sequence[HookEvent]) -> WholeFile:
+    """Return a file that registers the hooks of a host."""
+    names = {command_line(hook_command(program, host, event.name)): event for event in events}
+    made = settings.made([(event, command) for command, event in names.items()])
+
+    def entries(text: str) -> list[tuple[str, str | None]]:
+        found = re.findall(r'"command": ("(?:[^"\\]|\\.)*")', text)
+        return [
+            (command.split()[-1], hook_program({"command": command})) for command in map(json.loads, found)
+        ]
+
+    return WholeFile(render_file(made), f" hook {host} ", entries)
 
 
 _SILENT = " 2>/dev/null || :\n"

@@ -108,8 +108,8 @@ def test_init_sets_all_up_and_uninstall_gives_every_byte_back(
     after = settings_tree(daemon)
     again = foveal.json("init", "--yes")
     assert again["changed"] is False
-    assert [host["state"] for host in again["hosts"]] == ["registered"] * len(HOSTS)
-    assert sorted(host["host"] for host in again["hosts"]) == sorted(HOSTS)
+    assert [host["state"] for host in again["hosts"]] == ["registered"] * (len(HOSTS) + 1)
+    assert sorted(host["host"] for host in again["hosts"]) == sorted((*HOSTS, "amp"))
     assert settings_tree(daemon) == after
     # Nothing is to be asked any more, so it needs no terminal.
     assert foveal("init")[0] == 0

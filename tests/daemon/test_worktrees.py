@@ -218,12 +218,16 @@ def test_a_moved_or_cloned_project_is_asked_about(trees: Trees, tmp_path: Path) 
     )
     assert question == call("Status", cwd=str(clone))["projects"][0]["question"]
     assert "question" not in call("ListExperiences", cwd=str(clone), agent_name="sam")
+    write_files(trees.main, {"foveal.toml": '[agents.sam]\ndeny_paths = ["src/"]\n'})
     error = trees.daemon.error("AdoptExperiences", cwd=str(clone), path=str(trees.main), agent_name="sam")
-    assert error.code == codes.PERMISSION_DENIED
+    assert error.code == codes.PERMISSION_DENIED, "it may not see all of the other one"
     assert trees.listed(clone) == set()
     reply = call("AdoptExperiences", cwd=str(clone), path=str(trees.main), never=True)
     assert reply == {"root": str(clone), "path": str(trees.main), "adopted": 0}
-    assert "question" not in call("ListExperiences", cwd=str(clone))
+    git(clone, "worktree", "prune")
+    git(clone, "worktree", "add", "-q", "../linked", "-b", "linked")
+    for one in (clone, root / "linked"):
+        assert "question" not in call("ListExperiences", cwd=str(one)), "answered for all its work trees"
     assert call("AdoptExperiences", cwd=str(clone), path=str(trees.main))["adopted"] == 1
     assert trees.listed(clone) == trees.listed(trees.main) == {"Use WAL"}
     call("CloseProject", path=str(trees.main))
