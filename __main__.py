@@ -14,6 +14,10 @@ def main() -> None:
             from .hooks.hook import run
 
             run(sys.argv[2:])
+        if sys.argv[1:2] == ["statusline"]:
+            from .hooks.status_line import run as run_status_line
+
+            run_status_line(sys.argv[2:])
         if sys.argv[1:2] == ["mcp"]:
             from .hooks.mcp_pump import main as serve_mcp
 

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from foveal.ipc.client import Client
 
-from .own_daemon import WAIT_S, environment, is_ready, open_project, running, wait_until
+from .own_daemon import WAIT_S, busy_s, environment, is_ready, open_project, running, wait_until
 
 DISTANCES = (0, 0, 5, 20, 60)
 """Number of first-parent commits by which each work tree is behind the one that is indexed first."""
@@ -105,24 +105,30 @@ def _measure(repository: Path, folder: Path, trees: int) -> int:
     _git(folder, "clone", "--quiet", "--local", str(repository.resolve()), str(main_root))
     wrong = 0
     with running(environment(folder / "own", "[embedding]\nenabled = false\n")) as client:
+        before = busy_s(client)
         opening = open_project(client, main_root)
+        taken = busy_s(client) - before
         size = own_bytes(_folder(folder / "own", main_root)) / 1e6
         print(f"{repository.name}: {opening.files:,} files, load {os.getloadavg()[0]:.1f}; from nothing:"
-              f" {opening.linked:.1f} s, {size:.1f} MB")  # fmt: skip
+              f" {opening.linked:.1f} s ({taken:.1f} s of processors), {size:.1f} MB")  # fmt: skip
         for number, distance in enumerate(DISTANCES[:trees]):
             root = folder / f"tree{number}"
             _git(main_root, "worktree", "add", "--quiet", "--detach", str(root), f"HEAD~{distance}")
             chooser = random.Random(SEED + number)
             _edit(root, chooser)
+            before = busy_s(client)
             opening = open_project(client, root)
-            size = own_bytes(_folder(folder / "own", root)) / 1e6
-            print(f"  HEAD~{distance} and {EDITS} edits: ready and linked in {opening.linked:.1f} s,"
-                  f" {size:.1f} MB beside the first")  # fmt: skip
+            taken = busy_s(client) - before
+            print(
+                f"  HEAD~{distance} and {EDITS} edits: ready and linked in {opening.linked:.1f} s"
+                f" ({taken:.1f} s of processors)"
+            )
             for what in ("opened", "checked out", "rebased"):
                 if what != "opened":
                     _move(root, what, chooser)
                     _settle(client, root)
                 wrong += _compare(folder, root, what)
+                print(f"    {own_bytes(_folder(folder / 'own', root)) / 1e6:.1f} MB beside the first")
     return wrong
 
 

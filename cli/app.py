@@ -51,6 +51,7 @@ SECTIONS = {
 PROGRAMS = {
     "Agents": {
         "hook": "Answer one event of an agent; agents run it by themselves.",
+        "statusline": "Say in one line what a session got; Claude Code runs it by itself.",
         "mcp": "Serve the Model Context Protocol on the standard streams.",
         "lsp": "Serve the Language Server Protocol on the standard streams.",
     }

@@ -10,7 +10,8 @@ from typing import Any
 
 import click
 
-from ..hooks.hosts.host import LEVELS, Host, Level, SettingsPlace
+from ..hooks.hosts.hook_format import parts_of
+from ..hooks.hosts.host import LEVELS, Host, Level, SettingsHooks, SettingsPlace
 from ..hooks.hosts.last_events import read as last_events
 from ..hooks.install.host_files import INSTALLABLE, check_level, installable_host
 from ..hooks.install.plan import (
@@ -30,6 +31,7 @@ from ..ipc.version import __version__
 from . import terminal
 from .check import Check, to_text
 from .command import Remark, Run, command
+from .errors import CliError
 from .group import group
 from .hosts import (
     HOST_CHOICE,
@@ -78,6 +80,12 @@ PURGE = flag("--purge", "Delete the kept copies of earlier settings as well.")
     *OF_LEVEL,
     click.Option(["--mcp/--no-mcp"], default=True, help="Register the MCP server as well [default: yes]."),
     flag("--plugin", "Install the whole plugin, with a skill (claude-code only)."),
+    click.Option(
+        ["--in-server/--no-in-server"],
+        default=None,
+        help="Run the hooks of prompts and tools in the MCP server, without a process (claude-code only).",
+    ),
+    flag("--status-line", "Show in the status line what was sent (claude-code only)."),
     YES,
     DRY_RUN,
     CWD,
@@ -93,8 +101,13 @@ def install(run: Run) -> None:
         raise run.usage(f"--plugin is for {names}")
     if run.plugin and not run.mcp:
         raise run.usage("the MCP server is part of the plugin, so --no-mcp doesn't go with it")
+    if run.status_line and (run.plugin or not installable_host(run.host).status_line):
+        names = ", ".join(found.name for found in INSTALLABLE if found.status_line)
+        raise run.usage(f"--status-line is for {names}, without --plugin")
+    if run.in_server:
+        _check_in_server(run)
     with explained():
-        host, files = _chosen(run)
+        host, files = _chosen(run, line=run.status_line, calls_server=run.in_server)
         changes = plan_install(files, mcp=run.mcp, plugin=run.plugin)
     backups = _carry_out(run, changes, nothing="it is registered already")
     changed = bool(changes) and not run.dry_run
@@ -245,12 +258,24 @@ def _problems(state: HostState, place: SettingsPlace, program: str) -> list[dict
     ]
 
 
-def _chosen(run: Run) -> tuple[Host, HostFiles]:
+def _check_in_server(run: Run) -> None:
+    """Refuse hooks in the server where the host can't run them, or has no such server."""
+    host = installable_host(run.host)
+    settings = host.hooks.settings if host.hooks else None
+    if not isinstance(settings, SettingsHooks) or not settings.in_server or run.plugin or not run.mcp:
+        raise run.usage("--in-server is for claude-code, with the MCP server and without --plugin")
+    version = installed_version(host.program, run.settings.environ)
+    if version and parts_of(version) < settings.in_server_since:
+        since = ".".join(map(str, settings.in_server_since))
+        raise CliError(f"{host.title} {version} has no such hooks", f"update it to {since} or later")
+
+
+def _chosen(run: Run, *, line: bool = False, calls_server: bool | None = None) -> tuple[Host, HostFiles]:
     host = installable_host(run.host)
     place = settings_place(run, run.cwd)
     level: Level = run.level or host.default_level
     check_level(host, level, place)
-    return host, files_of(host, level, place, running_program(run))
+    return host, files_of(host, level, place, running_program(run), line=line, calls_server=calls_server)
 
 
 def _carry_out(run: Run, changes: Sequence[Change], *, nothing: str) -> tuple[str, ...]:

@@ -56,9 +56,25 @@ def running_program(run: Run) -> str:
     return find_program(sys.argv[0], sys.executable, run.settings.environ)
 
 
-def files_of(host: Host, level: Level, place: SettingsPlace, program: str) -> HostFiles:
+def files_of(
+    host: Host,
+    level: Level,
+    place: SettingsPlace,
+    program: str,
+    *,
+    line: bool = False,
+    calls_server: bool | None = None,
+) -> HostFiles:
     """Return the files in which foveal is registered with a host at a level. Raises `InstallError`."""
-    return host_files(host, level, place, registered_program(program, host, level), __version__)
+    return host_files(
+        host,
+        level,
+        place,
+        registered_program(program, host, level),
+        __version__,
+        line=line,
+        calls_server=calls_server,
+    )
 
 
 def describe_change(change: Change) -> Iterator[str]:

@@ -139,6 +139,12 @@ def config_folder(environ: Mapping[str, str]) -> str:
     return os.path.abspath(own) if own else _user_folder(environ, "XDG_CONFIG_HOME", ".config")
 
 
+def cache_folder(environ: Mapping[str, str]) -> str:
+    """Return the user's folder for what can be made again at any time."""
+    default = "Library/Caches" if sys.platform == "darwin" else ".cache"
+    return _user_folder(environ, "XDG_CACHE_HOME", default)
+
+
 def lock_file(state: str) -> str:
     """Return the file whose flock means that a daemon runs. It is never removed."""
     return os.path.join(state, "lock")
@@ -261,7 +267,7 @@ def _user_folder(environ: Mapping[str, str], variable: str, default: str) -> str
     base = environ.get(variable, "")
     if os.path.isabs(base):
         return os.path.join(base, "foveal")
-    if sys.platform == "darwin":
+    if sys.platform == "darwin" and not default.startswith("Library/"):
         default = "Library/Application Support"
     return os.path.join(_home(environ), default, "foveal")
 

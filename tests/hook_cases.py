@@ -21,6 +21,7 @@ HOSTS = (
     "cline",
     "droid",
     "antigravity",
+    "kiro",
 )
 RECORDED_ROOT = "/home/ada/shop"
 
@@ -33,6 +34,7 @@ CONTEXT_EVENTS: Mapping[str, frozenset[str]] = {
     "opencode": frozenset(("SessionStart", "UserPromptSubmit", "SubagentStart", "PostToolUse")),
     "qwen-code": frozenset(("UserPromptSubmit", "PostToolUse")),
     "cline": frozenset(("PostToolUse",)),
+    "kiro": frozenset(("SessionStart", "UserPromptSubmit")),
     "antigravity": frozenset(("PreInvocation",)),
     "droid": frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse")),
 }
@@ -80,6 +82,11 @@ def context_of(host: str, name: str, output: str) -> str:
     if not output:
         return ""
     event = event_name(name)
+    if host == "kiro":  # it takes plain text
+        assert event in CONTEXT_EVENTS[host]
+        check_wrapped(output)
+        assert len(output) <= MOST_OTHERS
+        return output
     fields = json.loads(output)
     assert isinstance(fields, dict)
     assert output.isascii(), "whatever the locale"

@@ -411,9 +411,10 @@ REQUESTS: Mapping[str, Make] = {
         }
         for files in (["src/other.py"],)
     ],
-    "ListExperiences": lambda world: [
-        {**world.own, **fields} for fields in ({}, {"limit": 1}, {"query": "ledger"}, {"deleted": True})
-    ],
+    "ListExperiences": lambda world: (
+        [{**world.own, **fields} for fields in ({}, {"limit": 1}, {"query": "ledger"}, {"deleted": True})]
+        + [{**world.own, "all_worktrees": True}]
+    ),
     "GetExperience": _ids("hidden", "mixed", "named", "open", "edited"),
     "UpdateExperience": _decisions(rationale="changed"),
     "DeleteExperience": _decisions(),
@@ -423,6 +424,7 @@ REQUESTS: Mapping[str, Make] = {
         {**world.own, "irrelevant": True},
         {**world.own, "deleted": True},
     ],
+    "AdoptExperiences": lambda world: [{**world.own, "path": "/old", "never": True}],
     "ListQuarantine": lambda world: [world.own],
     "GetFeedback": lambda world: [world.own],
     "ClearFeedback": lambda world: [world.own],

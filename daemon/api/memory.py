@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType, convert
 from msgspec.structs import replace
 
+from ..access.service import require_all
 from ..core.errors import InvalidRequest, PermissionDenied
 from ..core.parameters import LIST_MAX, NonEmpty, Texts
 from ..engine.service import EngineMethods
@@ -377,8 +378,10 @@ class ExperienceMethods(EngineMethods):
     async def adopt(self, request: AdoptRequest) -> AdoptReply:
         """Take over the experiences of a project of the same repository that was at `path` and is gone, or
         copy those of a clone there; with `never` only ask no more. `adopted` counts the new ones."""
-        if request.agent.is_named:
-            raise PermissionDenied("only a person may say that two projects are one")
+        if (
+            request.agent.is_named and not request.never
+        ):  # it is shown what the other project may hide from it
+            require_all((await self._engine.permissions.view(request.path, request.agent)).policy)
         project = await self._engine.projects.at(request.cwd)
         path, adopted = await self._engine.projects.previous.answer(
             project, request.path, takes=not request.never

@@ -293,15 +293,15 @@ class QueryMethods(EngineMethods):
         policy = await self._engine.permissions.require(project, request.agent)
         others = await self._engine.permissions.linked(project, request.agent, policy)
         inside = in_linked(project, others, request.node_id)
+        here = ProjectCall.begin(project, policy, request.fresh, request.deadline_ms)
         if inside is not None:
             other, given = inside
             call = ProjectCall.begin(await other.open(), other.policy, request.fresh, request.deadline_ms)
             node_id = node_id_in(call.project.root, given, "node_id")
-            node = placed(other.linked, await self._engine.answers.node(call, node_id))
+            node = await self._engine.answers.linked_node(call, node_id, here, other.linked)
         else:
             node_id = node_id_in(project.root, request.node_id, "node_id")
-            call = ProjectCall.begin(project, policy, request.fresh, request.deadline_ms)
-            node = await self._engine.answers.node(call, node_id)
+            node = await self._engine.answers.own_node(here, node_id, others)
         return NodeReply(**node, elapsed_ms=milliseconds_since(started))
 
     @method("GetChanges", policy="own", access="read")

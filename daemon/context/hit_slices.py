@@ -18,7 +18,6 @@ from ..search.records import FoundDefinition, Hit
 from . import render
 from .build_state import BuildState, content_key
 from .certainty import compared
-from .excerpt import HASH_COMMENTS
 from .file_forms import DefinitionForms, FileForms, name_of
 from .focus import FocusNode
 from .selection import Slice
@@ -337,8 +336,6 @@ COMMENT_GAP = 3
 """Maximum lines from a comment to the definition that it documents: annotations, or a blank line."""
 
 COMMENT = re.compile(r"\s*+(?://|(?!.*\*/\s*\S)(?:/\*|\*(?=[\s/]|$)))")
-DASH_COMMENT = re.compile(r"\s*+--")
-HASH_COMMENT = re.compile(r"\s*+#")
 """The beginnings of lines that are all comment, also of those inside of a block: `*p = 1;` is code, and so is
 what follows a `*/`."""
 
@@ -351,7 +348,7 @@ def _without_comment(state: BuildState, match: FoundDefinition) -> FoundDefiniti
         return match
     if state.files.unsaved(match.path):
         return match
-    comment = HASH_COMMENT if row.fence in HASH_COMMENTS else DASH_COMMENT if row.fence == "lua" else COMMENT
+    comment = COMMENT if row.comment == "//" else re.compile(rf"\s*+{re.escape(row.comment)}")
     lines = split_lines(state.files.read(match.path).text)
     spoken = [not line.strip() or comment.match(line) is not None for line in lines]
     if match.first > len(lines) or not all(spoken[match.first - 1 : match.last]):

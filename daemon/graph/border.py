@@ -194,15 +194,17 @@ class Crossing:
                     yield Crossed(path, link.line, link.name, link.kind, scope, side, target[0])
 
 
+INHERITS: Final = ("inherit",)
+
 _KINDS: Final[dict[str, tuple[str, ...]]] = {
     "callers": CALLS,
     "references": (),
-    "subclasses": ("inherit",),
-    "implementations": ("inherit",),
+    "subclasses": INHERITS,
+    "implementations": INHERITS,
     "impact": (),
     "tests": (),
     "callees": CALLS,
-    "superclasses": ("inherit",),
+    "superclasses": INHERITS,
 }
 """The kinds of references that a relation follows over a border."""
 

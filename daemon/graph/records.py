@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .border import CROSSING, Decided
-from .code_graph import CLASSES, FOUND_MAX, Certainty, Findings, FindPlaces, FoundPlace, Meaning
+from .border import CROSSING, INHERITS, Decided
+from .code_graph import CALLS, CLASSES, FOUND_MAX, Certainty, Findings, FindPlaces, FoundPlace, Meaning
 from .connection import IMPACT_DEPTH
 from .subjects import PLACE
-from .usages import UNCALLED, Needed, Role
+from .usages import NEIGHBOURS_MAX, UNCALLED, Needed, Role

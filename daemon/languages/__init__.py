@@ -1,8 +1,9 @@
 """The languages, one file each: file extensions, queries, and the rules for resolving imports and names.
 
 To add a language, write its file with a tuple `LANGUAGES` (see `shared/language.py`) and name its grammar in
-pyproject.toml. Nothing else lists languages. The files here must not compile queries or import grammars,
-because the daemon imports all of them and parses nothing.
+pyproject.toml; for its definitions and calls by name alone, a table in tail.toml is enough. Nothing else
+lists languages. The files here must not compile queries or import grammars, because the daemon imports all of
+them and parses nothing.
 
 Queries are in tree-sitter's language, and `(a|b …)` stands for a pattern for each of two kinds of nodes (see
 `expanded` in shared/parse.py). Captures of a definition:

@@ -1,4 +1,4 @@
-"""Configuration, build and schema files: blocks by their keys, tables, targets and declarations.
+"""Configuration and build files: blocks by their keys, tables, targets and declarations.
 
 They have no grammar here. Their blocks are sections, which compete for a context as definitions do.
 """
@@ -56,12 +56,6 @@ _PATTERNS = {
     "ini": r"\[([^\]\n]+)\]\s*$",
     "makefile": r"(?!\.PHONY)([\w./%-][\w./% -]*):(?![=:])",
     "dockerfile": r"(?i)FROM\s+(?:--\S+\s+)?(?:\S+\s+AS\s+(\S+)|(\S+))\s*$",
-    "sql": r"(?i)\s{0,3}CREATE\s+(?:OR\s+REPLACE\s+)?(?:\w+\s+){0,2}?(?:TABLE|VIEW|INDEX|TYPE|FUNCTION"
-    r"|TRIGGER|PROCEDURE)\s+(?:IF\s+NOT\s+EXISTS\s+)?([\w.\"`\[\]]+)",
-    "protobuf": r"(?:message|service|enum|extend)\s+([\w.]+)",
-    "graphql": r"(?:extend\s+)?(?:type|input|enum|interface|union|scalar|directive|query|mutation|fragment)"
-    r"\s+@?(\w+)",
-    "hcl": r"((?:resource|data|module|variable|output|provider|locals|terraform)\b[^{\n]{0,300}?)\{",
     "prisma": r"(?:model|enum|datasource|generator|type|view)\s+(\w+)",
     "just": r"@?([\w-]+)(?:\s[^:=]*)?:(?!=)",
 }
@@ -81,8 +75,6 @@ def blocks_of(language: str, text: str) -> Iterator[tuple[int, int, str]]:
 
 LANGUAGES = (
     Language("dockerfile", "dockerfile", (".dockerfile",), ("Dockerfile", "Containerfile"), blocks=blocks_of),
-    Language("graphql", "graphql", (".graphql", ".gql", ".graphqls"), blocks=blocks_of),
-    Language("hcl", "hcl", (".tf", ".tfvars", ".hcl", ".nomad"), blocks=blocks_of),
     Language(
         "ini",
         "ini",
@@ -109,8 +101,6 @@ LANGUAGES = (
         blocks=blocks_of,
     ),
     Language("prisma", "prisma", (".prisma",), blocks=blocks_of),
-    Language("protobuf", "protobuf", (".proto",), blocks=blocks_of),
-    Language("sql", "sql", (".sql", ".ddl", ".dml", ".psql"), blocks=blocks_of),
     Language(
         "toml", "toml", (".toml",), ("Cargo.lock", "poetry.lock", "uv.lock", "Pipfile"), blocks=blocks_of
     ),

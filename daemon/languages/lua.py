@@ -147,6 +147,7 @@ LANGUAGES = (
         (),
         ("lua", "luajit"),
         comment="--",
+        block_comment=("--[[", "]]"),
         grammar="tree_sitter_lua:language",
         definitions=LUA,
         calls=LUA_CALLS,

@@ -20,13 +20,12 @@ from msgspec.structs import replace
 from ..core.errors import FovealError
 from ..core.system import System
 from ..core.work import Work
-from ..project.records import Commit, Reverts
+from ..project.records import Commit, Reverts, Worktree
 from ..project.service import commits, git
 from .edits import DueEdit, Edit, EditKind, PoolChanges, applied
 from .experience import Experience
 from .experiences import Experiences, PoolOwner
 from .pool_records import Known
-from .worktree_view import made_in
 
 log = logging.getLogger(__name__)
 
@@ -51,10 +50,11 @@ class CommitMarks:
         self._work = work
         self._experiences = experiences
         self._system = system
-        self._turn = asyncio.Lock()
-        self._seen: dict[tuple[str, bool], tuple[str, int]] = {}
-        """The commit that was checked out and a hash of the experiences at the last check that changed
-        nothing, by the root."""
+        self._turns: dict[str, asyncio.Lock] = {}
+        """Locks of the repositories."""
+        self._seen: dict[tuple[str, bool | None], object] = {}
+        """What the last check saw that changed nothing: of a project, the pool's generation and all HEADs; of
+        a work tree with its own experiences or with others', its HEAD and the experiences' edits."""
 
     def look(self, project: PoolOwner) -> None:
         """Check a project in the background."""
@@ -74,7 +74,8 @@ class CommitMarks:
         All work trees of the repository are looked at. Returns the ids of the changed experiences. Does
         nothing if nothing changed since the last check.
         """
-        async with self._turn:
+        view = project.pool.view
+        async with self._turns.setdefault(view.worktree.common if view else project.root, asyncio.Lock()):
             denials = self._system.denials
             due, seen = await self._work.in_builder(partial(self._due, project))
             marked = await self._experiences.annotate(project, due)
@@ -82,58 +83,57 @@ class CommitMarks:
                 self._seen |= seen
             return marked
 
-    def _due(self, project: PoolOwner) -> tuple[list[DueEdit], Mapping[tuple[str, bool], tuple[str, int]]]:
+    def _due(self, project: PoolOwner) -> tuple[list[DueEdit], Mapping[tuple[str, bool | None], object]]:
         """Return the edits that are due, and what was seen where none is."""
-        project.pool.refresh()
-        due: list[DueEdit] = []
-        seen: dict[tuple[str, bool], tuple[str, int]] = {}
-        try:
-            judged = _judged(project, project.pool.newest(NEWEST), self._system)
-        except git.GitError as error:
-            log.info("git says nothing of the commits of %s: %s", project.root, error)
-            return due, seen
-        for (root, is_gone), experiences in judged.items():
-            current = git.head(root, self._system)
-            commit = "" if current is None else current.commit
-            key = commit, hash(tuple((known.original.id, len(known.edits)) for known in experiences))
-            if not commit or self._seen.get((root, is_gone)) == key:
+        pool, due = project.pool, list[DueEdit]()
+        pool.refresh()
+        living = {} if pool.view is None else pool.view.living()
+        roots = dict.fromkeys((project.root, *(tree.root for tree in living.values())))
+        heads = {root: git.head(root, self._system) for root in roots}
+        of_all = pool.generation, tuple(heads.items()), tuple(living)
+        if self._seen.get((project.root, None)) == of_all:
+            return due, {}
+        seen: dict[tuple[str, bool | None], object] = {(project.root, None): of_all}
+        for (root, is_gone), experiences in _judged(project, living, pool.newest(NEWEST)).items():
+            current = heads[root]
+            key = current, [(known.original.id, len(known.edits)) for known in experiences]
+            if current is None or not current.commit or self._seen.get((root, is_gone)) == key:
                 continue
+            seen[root, is_gone] = key
             try:
                 history = _history(root, experiences, self._system)
-                if is_gone:
-                    history = history.without_work_tree()
-                found = [*due_edits(experiences, history)]
+                found = [*due_edits(experiences, history.without_work_tree() if is_gone else history)]
                 if is_gone:
                     found += _landed(root, experiences, history, {edit.experience_id for edit in found})
             except git.GitError as error:
                 log.info("git says nothing of the commits of %s: %s", root, error)
+                seen.clear()
                 continue
             due += found
-            if not found:
-                seen[root, is_gone] = key
-        return due, seen
+        return due, {} if due else seen
 
 
 def _judged(
-    project: PoolOwner, experiences: Sequence[Known], system: System
+    project: PoolOwner, living: Mapping[str, Worktree], experiences: Sequence[Known]
 ) -> Mapping[tuple[str, bool], list[Known]]:
     """Return by which work tree each experience is judged: the root, and whether another one made it.
 
     One alone judges it, or two would mark and unmark it in turns. It is the one where it was made, until its
     commit is in the main one (of a bare repository, the first), or it is removed.
     """
-    view, judged = project.pool.view, dict[tuple[str, bool], list[Known]]()
-    living = {} if view is None else {tree.name: tree for tree in view.living()}
+    judged = dict[tuple[str, bool], list[Known]]()
     home = next(iter(living.values()), project).root  # the main one comes first
     held = {
         known.current.commit
         for known in experiences
         if known.original.worktree and not known.is_shared and is_held(known)
     }
-    merged = commits.reached_from_head(home, sorted(held - {""})) if held else frozenset[str]()
+    merged = frozenset[str]()
+    with suppress(git.GitError):  # each is then judged where it was made
+        merged = commits.reached_from_head(home, sorted(held - {""}))
     for known in experiences:
-        tree = made_in(known.original, living)
-        if view is None or known.is_shared or known.current.commit in merged:
+        tree = living.get(known.original.worktree)
+        if not living or known.is_shared or known.current.commit in merged:
             judge = home, False
         elif tree is None:
             judge = home, True

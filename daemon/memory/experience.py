@@ -53,7 +53,7 @@ class Experience(Struct, frozen=True):
     `sketches` are pairs of a file's path and a sketch of its content at that time (`staleness.encoded`), for
     some of these files. An experience from a pool has its edits applied; `marks` are later reports of its
     outcome, oldest first; `outcome` is the last that was reported or set, which is shown, listed and pruned
-    by. `worktree` is git's name of the linked work tree in which it was made, `head` the commit that was
+    by. `worktree` is the id of the linked work tree in which it was made, `head` the commit that was
     checked out there, and `uncommitted` whether one of its files differed from that.
     """
 

@@ -112,8 +112,8 @@ class Experiences:
         A file that exists in any work tree of the repository exists.
         """
         view = project.pool.view
-        living = await self._work.in_builder(view.living) if view is not None else ()
-        roots = dict.fromkeys((project.root, *(tree.root for tree in living)))
+        living = await self._work.in_builder(view.living) if view is not None else {}
+        roots = dict.fromkeys((project.root, *(tree.root for tree in living.values())))
 
         def is_in(root: str, path: str) -> bool:
             try:

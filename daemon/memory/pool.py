@@ -144,6 +144,11 @@ class Pool:
         return self._changes + self._store.generation
 
     @property
+    def home(self) -> str:
+        """The folder that the repository's work trees are known by, "" without one."""
+        return "" if self.view is None else self.view.worktree.home
+
+    @property
     def store(self) -> PoolStore:
         """The files that the pools of all work trees may have in common."""
         return self._common
@@ -161,7 +166,7 @@ class Pool:
                 store.share(path, trusted=trusted)
             self._store = store
             self._changes += generation + 1 - self.generation
-            self._look()
+        self._look()
 
     def graft(self, drafts: Sequence[Draft]) -> GraftResult:
         """Append the valid and new drafts in one write; durable on return.
@@ -208,8 +213,8 @@ class Pool:
             before = self.generation
             self._store.refresh()
             self._retain_if_due()
-            self._look()
-            return self.generation != before
+        self._look()
+        return self.generation != before
 
     # --- Reading ---
 
@@ -283,7 +288,7 @@ class Pool:
         Reads the disk."""
         if self.view is None:
             return (None,) * len(experiences)
-        living, records = {tree.name: tree for tree in self.view.living()}, self._store.records
+        living, records = self.view.living(), self._store.records
         return tuple(
             None if records.is_shared(each.id) else self.view.place_of(each, living) for each in experiences
         )
@@ -410,7 +415,7 @@ class Pool:
     def _look(self) -> None:
         """Find out what shows in the work tree now."""
         if self.view is not None:
-            self._changes += self.view.look(self._store.records, self._store.generation)
+            self._changes += self.view.look(self._store)
 
     # --- Pruning ---
 

@@ -49,7 +49,7 @@ class Pools:
         self._stores[path] = pool.store
         if worktree is not None and folder != home:
             try:
-                join(os.path.join(folder, POOL_FILE), pool, worktree.name, self._system)
+                join(os.path.join(folder, POOL_FILE), pool, worktree.id, self._system)
             except (StateError, Busy, OSError) as error:
                 problem = f"the decisions in {folder} could not join those of the repository ({error})"
                 pool.store.set_problem("joining", problem)
@@ -62,9 +62,9 @@ def join(path: str, pool: Pool, worktree: str, system: System, *, keeps: bool = 
     """Move the records of the pool at `path` into another one, or copy them if it `keeps` them; returns how
     many experiences are new there.
 
-    They count as made in a work tree unless they name one. What is there already isn't added again, and files
-    go only when all they hold is durable, so after a crash this is done again. What can't be read stays in
-    quarantine beside the former pool. Raises `StateError`, `Busy` or `OSError`.
+    They count as made in the work tree with an id unless they name one. What is there already isn't added
+    again, and files go only when all they hold is durable, so after a crash this is done again. What can't be
+    read stays in quarantine beside the former pool. Raises `StateError`, `Busy` or `OSError`.
     """
     source = PoolFile(path, system)
     if not source.parts():

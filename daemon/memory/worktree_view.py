@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -18,7 +19,7 @@ from ..core.system import System
 from ..project.records import Worktree
 from ..project.service import commits, git, head, worktree_at, worktrees
 from .experience import FROM_CLIENT, Experience
-from .pool_records import Records
+from .pool_store import PoolStore
 
 log = logging.getLogger(__name__)
 
@@ -35,33 +36,40 @@ class Place(Struct, frozen=True):
 
 
 class WorktreeView:
-    """What shows in one work tree. Blocks; not thread-safe."""
+    """What shows in one work tree. Blocks; thread-safe."""
 
     def __init__(self, worktree: Worktree, system: System) -> None:
         self.worktree = worktree
         self.elsewhere: frozenset[str] = frozenset()
         """The ids of the experiences that don't show."""
         self._system = system
+        self._lock = threading.Lock()
         self._seen: tuple[str, int, Worktree] | None = None
         """The commit that was checked out, the generation of the records and the work tree at the last
         look."""
         self._reached: dict[str, bool] = {}
 
-    def look(self, records: Records, generation: int) -> bool:
+    def look(self, store: PoolStore) -> bool:
         """Find out what shows, after HEAD or the records changed; returns whether that is another set."""
+        with self._lock:  # not that of the store: who waits for git here keeps no other work tree from it
+            return self._look(store)
+
+    def _look(self, store: PoolStore) -> bool:
         if self.worktree.name:  # it may have been removed, and another one made in the same place
             root, common = self.worktree.root, self.worktree.common
             self.worktree = worktree_at(root, common, self._system) or self.worktree
         current = head(self.worktree.root, self._system)
         commit = current.commit if current else ""
-        seen = (commit, generation, self.worktree)
+        seen = (commit, store.generation, self.worktree)
         if self._seen == seen:
             return False
+        with store.lock:
+            placed = list(store.records.placed())
         if self._seen is None or self._seen[0] != commit:
             self._reached = {}
         foreign = {
             experience.id: held
-            for experience, held in records.placed()
+            for experience, held in placed
             if not self._is_here(experience, is_held=bool(held))
         }
         self._seen = seen
@@ -99,7 +107,7 @@ class WorktreeView:
         return [
             replace(
                 experience,
-                worktree=self.worktree.name,
+                worktree=self.worktree.id,
                 head="" if is_past else commit,
                 uncommitted=not is_past and not changed.isdisjoint(experience.files_touched),
             )
@@ -107,33 +115,28 @@ class WorktreeView:
         ]
 
     def place_of(self, experience: Experience, living: Mapping[str, Worktree]) -> Place:
-        """Return where an experience was made; `living` are the work trees that exist, by name."""
-        tree = made_in(experience, living)
-        name = experience.worktree or os.path.basename(self.worktree.home)
-        if tree is None:
-            return Place(name, "gone" if experience.worktree else "elsewhere")
-        return Place(name, "here" if tree.name == self.worktree.name else "elsewhere")
+        """Return where an experience was made; `living` are the work trees that exist, by id."""
+        name = experience.worktree.rpartition("@")[0] or os.path.basename(self.worktree.home)
+        if experience.worktree == self.worktree.id:
+            return Place(name, "here")
+        return Place(
+            name, "elsewhere" if experience.worktree in living or not experience.worktree else "gone"
+        )
 
-    def living(self) -> tuple[Worktree, ...]:
-        """Return the work trees of the repository that exist."""
-        return worktrees(self.worktree.common, self._system)
+    def living(self) -> dict[str, Worktree]:
+        """Return the work trees of the repository that exist, by id, the main one first."""
+        return {tree.id: tree for tree in worktrees(self.worktree.common, self._system)}
 
     def has_others(self) -> bool:
         """Whether the repository has or had other work trees, or what was decided in them."""
         return bool(self.elsewhere) or os.path.lexists(os.path.join(self.worktree.common, "worktrees"))
 
     def _is_here(self, experience: Experience, *, is_held: bool) -> bool:
-        if made_in(experience, {self.worktree.name: self.worktree}) is not None:
+        if experience.worktree == self.worktree.id:
             return True
         # Former versions noted no commit. A work tree that was made later has what was decided before.
         is_former = not experience.worktree and not experience.head and not is_held
         return is_former and experience.timestamp < self.worktree.made
-
-
-def made_in(experience: Experience, living: Mapping[str, Worktree]) -> Worktree | None:
-    """Return which of some work trees an experience was made in, None for one before it of the same name."""
-    tree = living.get(experience.worktree)
-    return tree if tree is not None and experience.timestamp >= tree.made else None
 
 
 def is_past(timestamp: str, source: str) -> bool:

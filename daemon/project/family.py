@@ -33,6 +33,11 @@ class Worktree(Struct, frozen=True):
     made: str = ""
 
     @property
+    def id(self) -> str:
+        """What tells it from all other work trees of the repository, former ones too; "" for the main one."""
+        return self.name and f"{self.name}@{self.made}"
+
+    @property
     def home(self) -> str:
         """The folder that the family is known by: the main work tree, or a bare repository."""
         folder, name = os.path.split(self.common)
@@ -63,7 +68,7 @@ def worktree_at(root: str, common: str, system: System) -> Worktree | None:
     own = os.path.join(common, "worktrees", os.path.basename(folder))
     try:
         # Git writes this file once, when it makes the work tree.
-        made_s = system.lstat(os.path.join(own, "commondir")).st_mtime
+        made_s = int(system.lstat(os.path.join(own, "commondir")).st_mtime)  # as archives keep it
     except OSError:
         return None
     made = timestamp_of(datetime.fromtimestamp(made_s, UTC))
@@ -78,7 +83,7 @@ def identity_of(root: str, system: System) -> tuple[str, str]:
     Takes a second for a hundred thousand commits. Raises `GitError`.
     """
     common, current = common_folder(root, system), head(root, system)
-    if common is None or current is None or os.path.lexists(os.path.join(common, "shallow")):
+    if common is None or not (current and current.commit) or os.path.lexists(os.path.join(common, "shallow")):
         return "", ""
     listed = output_of(root, ["rev-list", "--first-parent", "--max-parents=0", "HEAD", "--"]).split()
     pattern = r"^remote\..*\.url$"

@@ -312,6 +312,10 @@ def project_folder(state_dir: str, root: str) -> str:
     return os.path.join(state_dir, "projects", f"{name}-{digest}")
 
 
+ANSWERED_MAX = 100
+"""Maximum number of answers in a record."""
+
+
 class ProjectRecord(Struct, frozen=True):
     """What a project's folder says of it.
 
@@ -357,7 +361,7 @@ def known_roots(state_dir: str, system: System) -> list[str]:
     return [record.root for record in known_projects(state_dir, system)]
 
 
-def write_record(root: str, folder: str, system: System, **fields: str | tuple[str, ...]) -> None:
+def write_record(root: str, folder: str, system: System, *, answered: str = "", **fields: str) -> None:
     """Write the record that says which root a folder belongs to, and of a linked work tree also the git
     folder of its repository, with other fields of it, where they differ."""
     if git.is_linked_worktree(root, system):
@@ -374,6 +378,8 @@ def write_record(root: str, folder: str, system: System, **fields: str | tuple[s
         if not isinstance(error, OSError):
             quarantine(path, system)
     wanted = replace(record or ProjectRecord(root), root=root, **fields)
+    if answered:
+        wanted = replace(wanted, answered=tuple(sorted({answered, *wanted.answered})[:ANSWERED_MAX]))
     if wanted != record:
         content = {name: value for name, value in asdict(wanted).items() if value}
         system.write_atomic(path, json.dumps({"version": RECORD_VERSION, **content}).encode())

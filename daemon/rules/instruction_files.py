@@ -322,6 +322,11 @@ def _wanted(dialect: Dialect, front: Frontmatter) -> tuple[IncludeMode, tuple[st
     if dialect == "copilot":
         globs = front.texts("applyTo")
         return ("glob", globs) if globs else (described, ())
+    if dialect == "kiro":
+        inclusion, globs = front.text("inclusion"), front.texts("fileMatchPattern")
+        if inclusion == "fileMatch":
+            return ("glob", globs) if globs else ("manual", ())
+        return ("manual" if inclusion == "manual" else "agent" if inclusion == "auto" else "always"), ()
     if dialect == "windsurf":
         return _wanted_by_trigger(front, described)
     return ("agent" if dialect == "skill" else "always"), ()

@@ -17,7 +17,7 @@ from .items import Item
 MAX_DEPTH = 8
 """Maximum depth of folders below a folder of rules."""
 
-Dialect = Literal["plain", "claude", "cursor", "copilot", "windsurf", "cline", "skill"]
+Dialect = Literal["plain", "claude", "cursor", "copilot", "windsurf", "cline", "kiro", "skill"]
 
 
 def is_instruction_path(relative_path: str) -> bool:
@@ -59,6 +59,7 @@ PROJECT_PLACES = (
     RulePlace(".devin/rules", "windsurf", ".md"),
     RulePlace(".github/copilot-instructions.md"),
     RulePlace(".github/instructions", "copilot", ".instructions.md", depth=MAX_DEPTH),
+    RulePlace(".kiro/steering", "kiro", ".md", nested=False),
     RulePlace(".windsurf/rules", "windsurf", ".md"),
     RulePlace(".windsurfrules", nested=False),
     RulePlace("AGENTS.md"),

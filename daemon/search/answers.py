@@ -26,7 +26,7 @@ from ..privacy.secret_gate import gate_of
 from ..project.records import Diff
 from ..workspace.records import ProjectSnapshot
 from ..workspace.service import Project, TreeFreshness, deadline_of
-from .linked_answers import LINKED_WAIT_S, OtherProject, chosen, lowered, placed, rated, shifts, together
+from .linked_answers import LINKED_WAIT_S, OtherProject, chosen, lowered, of_files, placed, shifts, together
 from .lookups import describe_node, describe_symbols, find_files
 from .query import NOTHING_FOUND, DescribedHits, SearchQuery, SearchResult
 from .search_service import SearchService
@@ -109,6 +109,29 @@ class SearchAnswers:
             )
         return {**node, "degraded": degraded, "clock": call.project.clock}
 
+    async def linked_node(
+        self, call: ProjectCall, node_id: str, asked: ProjectCall, linked: LinkedProject
+    ) -> Answer:
+        """Return a node of a linked project, as the project `asked` sees it; see `node`."""
+        node = await self.node(call, node_id)
+        found = await self._neighbours(node, [(call, linked.prefix), (asked, "")])
+        return _with_neighbours(placed(linked, node), found)
+
+    async def own_node(self, call: ProjectCall, node_id: str, others: Sequence[OtherProject]) -> Answer:
+        """Return a node with its neighbours in linked projects; see `node`."""
+        node = await self.node(call, node_id)
+        opened = await self.elsewhere(others, call, SearchQuery("", 0), node["degraded"])
+        beside = [(each.call, each.linked.prefix) for each in opened if each.linked is not None]
+        return _with_neighbours(node, await self._neighbours(node, [(call, ""), *beside]))
+
+    async def _neighbours(
+        self, node: Answer, calls: Sequence[tuple[ProjectCall, str]]
+    ) -> dict[str, list[Answer]]:
+        if "symbol" not in node or "callers" not in node or len(calls) < 2:
+            return {}
+        projects = [(call.snapshot, prefix) for call, prefix in calls]
+        return await self._work.in_builder(partial(_neighbours_in, projects, node["path"], node["symbol"]))
+
     async def changes(self, call: ProjectCall, span: str) -> Answer:
         """Return what a range of commits, or the work tree, breaks; `changes.py` describes it.
 
@@ -162,7 +185,6 @@ class SearchAnswers:
         self, call: ProjectCall, question: SearchQuery, others: Sequence[OtherProject] = ()
     ) -> Answer:
         """Answer a question with hits and their snippets, of the project and of other ones."""
-        question = replace(question, rated=bool(others))
         degraded: list[str] = []
         elsewhere = self._work.start(self.elsewhere(others, call, question, degraded), "ask others")
         degraded += await self._settle(call)
@@ -239,7 +261,7 @@ class SearchAnswers:
             if shown:
                 result, lines = await self._lines(each, question, degraded, by)
                 leading.append(result)
-                known = rated(result)
+                known = of_files(result, is_own=each.linked is None)
                 for line in lines:
                     if not line.get("certainty"):
                         line.setdefault("probability", known.get(line["node_id"], 0.0))
@@ -323,6 +345,31 @@ def _over_borders(question: SearchQuery, asked: Sequence[Asked]) -> list[Asked]:
     ]
     found = over_borders(question, answered)
     return [replace(each, result=result) for each, result in zip(asked, found, strict=True)]
+
+
+def _neighbours_in(
+    projects: Sequence[tuple[ProjectSnapshot, str]], path: str, symbol: str
+) -> dict[str, list[Answer]]:
+    from .border_hits import neighbours_over_borders  # imported here too
+
+    return neighbours_over_borders(projects, path, symbol)
+
+
+def _with_neighbours(node: Answer, found: dict[str, list[Answer]]) -> Answer:
+    """Return a node with its neighbours in other projects, which replace what was known by name only; `more`
+    also names the lists that are cut here."""
+    from ..graph.records import NEIGHBOURS_MAX  # loaded by a thread before
+
+    merged: dict[str, list[Answer]] = {}
+    more: list[str] = []
+    for relation, entries in found.items():
+        taken = {(each["path"], each["line"], each.pop("name", "")) for each in entries}
+        known = node.get(relation, [])
+        own = [each for each in known if (each["path"], each["line"], each.get("name", "")) not in taken]
+        merged[relation] = [*entries[:NEIGHBOURS_MAX], *own]
+        if len(entries) > NEIGHBOURS_MAX and relation not in node.get("more", ()):
+            more.append(relation)
+    return node | merged | ({"more": [*node.get("more", ()), *more]} if more else {})
 
 
 def _read_changes(snapshot: ProjectSnapshot, span: str) -> Diff:

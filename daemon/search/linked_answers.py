@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from math import exp, log
 from typing import Any, Final
 
@@ -20,7 +21,9 @@ says so."""
 
 
 OWN_ODDS: Final = 1.5
-"""How much likelier a question means the project that it was asked in than a linked one, all else equal."""
+"""How much likelier a question means the project that it was asked in than a linked one, all else equal. Of
+the commits of `shifts` .95 then have a file of their own project first if they are asked there, and .82 if
+they are asked in one that links it; with 1 it is .89 for both, with 3 .99 and .58."""
 
 
 class OtherProject(Struct, frozen=True):
@@ -33,42 +36,30 @@ class OtherProject(Struct, frozen=True):
 
 
 def shifts(results: Sequence[SearchResult]) -> list[float]:
-    """Return by how much to lower the log odds of each project's probabilities, so that they compare; the
+    """Return by how much to lower the log odds of the definitions of each project, so that they compare; the
     first one is the project that was asked.
 
-    A file's probability depends on how far it lies below the best file of its project. The best file of all
-    projects takes that place, as it would if one index had all of them. The same holds for definitions.
+    The probabilities of files compare, those of definitions depend on the other ones in their project. So
+    the best definition of a project is at most as far above its best file as in the project with the best
+    file of all. Of 480 commits to eight projects, asked for by their messages, .77 then have a changed file
+    first, and .78 if only their own project is asked; without this .47.
     """
-    from .file_order_weights import CALIBRATION  # by now a thread has loaded it
-
-    constant, own, below = CALIBRATION
-    best = [
-        max(
-            ((_log_odds(hit.probability) - constant) / own for hit in each.hits if not hit.certainty),
-            default=None,
-        )
-        for each in results
-    ]
-    most = max((score for score in best if score is not None), default=0.0)
-    return [
-        (0.0 if score is None else below * (most - score)) + (log(OWN_ODDS) if place else 0.0)
-        for place, score in enumerate(best)
-    ]
+    files = [_best(hit.probability for hit in ranked) for ranked in map(_ranked, results)]
+    definitions = [_best(map(_of_definitions, ranked)) for ranked in map(_ranked, results)]
+    above = [meant - file for file, meant in zip(files, definitions, strict=True)]
+    own = [0.0 if place == 0 else log(OWN_ODDS) for place in range(len(results))]
+    best = max(range(len(results)), key=lambda place: (files[place] - own[place], -place))
+    return [max(each - above[best], 0.0) + less for each, less in zip(above, own, strict=True)]
 
 
 def lowered(result: SearchResult, by: float) -> SearchResult:
-    """Return a result whose probabilities have log odds that are lower by some amount."""
-    if not by:
-        return result
+    """Return a result whose definitions have log odds that are lower by some amount."""
 
-    def less(probability: float) -> float:
-        return round(1 / (1 + exp(by - _log_odds(probability))), 4) if probability else 0.0
+    def less(hit: Hit) -> Hit:
+        definitions = [replace(each, probability=_less(each.probability, by)) for each in hit.definitions]
+        return replace(hit, definitions=definitions)
 
-    def hit_with_less(hit: Hit) -> Hit:
-        definitions = [replace(each, probability=less(each.probability)) for each in hit.definitions]
-        return replace(hit, probability=less(hit.probability), definitions=definitions)
-
-    return replace(result, hits=tuple(hit if hit.certainty else hit_with_less(hit) for hit in result.hits))
+    return replace(result, hits=tuple(map(less, result.hits))) if by else result
 
 
 def chosen(results: Sequence[SearchResult]) -> list[bool]:
@@ -96,7 +87,20 @@ def together(results: Sequence[dict[str, Any]], limit: int) -> list[dict[str, An
     first, second = (each.get("probability", 0.0) for each in ranked[:2])
     if "definition" in ranked[0] and not ranked[0].get("certainty") and first >= AHEAD * second:
         return ranked[:1]
-    return [{name: value for name, value in each.items() if name not in WHOLE} for each in ranked[:limit]]
+    shown = _shared(ranked, limit) if ranked[0].get("certainty") else ranked[:limit]
+    return [{name: value for name, value in each.items() if name not in WHOLE} for each in shown]
+
+
+def _shared(ranked: Sequence[dict[str, Any]], limit: int) -> list[dict[str, Any]]:
+    """Return at most `limit` places of the graph: no project's places leave less than its share to others."""
+    share = limit // len({each.get("root") for each in ranked})
+    numbers: Counter[str | None] = Counter()
+    behind: list[bool] = []
+    for each in ranked:
+        numbers[each.get("root")] += 1
+        behind.append(numbers[each.get("root")] > share)
+    kept = sorted(range(len(ranked)), key=lambda place: (behind[place], place))[:limit]
+    return [ranked[place] for place in sorted(kept)]
 
 
 def _rank(result: Mapping[str, Any]) -> tuple[bool, float]:
@@ -146,15 +150,31 @@ WHOLE: Final = frozenset({"definition", "truncated", "needs", "remark"})
 """The fields of a result that shows its definition whole."""
 
 
-def rated(result: SearchResult) -> dict[str, float]:
-    """Return the probability of each hit of words and meaning, by node id, that it or a definition in its
-    file is meant; none is lower than that of a hit behind it."""
+def of_files(result: SearchResult, *, is_own: bool) -> dict[str, float]:
+    """Return the probability of each hit's file by the hit's node id; none is lower than that of a hit behind
+    it."""
     found: dict[str, float] = {}
     most = 0.0
     for hit in reversed(result.hits):
-        meant = max((each.probability for each in hit.definitions), default=hit.probability)
-        found[hit.node_id] = most = max(most, meant)
+        most = max(most, hit.probability if is_own else _less(hit.probability, log(OWN_ODDS)))
+        found[hit.node_id] = most
     return found
+
+
+def _ranked(result: SearchResult) -> list[Hit]:
+    return [hit for hit in result.hits if not hit.certainty]
+
+
+def _of_definitions(hit: Hit) -> float:
+    return max((each.probability for each in hit.definitions), default=hit.probability)
+
+
+def _best(probabilities: Iterable[float]) -> float:
+    return _log_odds(max(probabilities, default=0.0))
+
+
+def _less(probability: float, by: float) -> float:
+    return round(1 / (1 + exp(by - _log_odds(probability))), 4) if probability else 0.0
 
 
 def _log_odds(probability: float) -> float:

@@ -88,7 +88,7 @@ def conclude_hits(
     embedded: bool = True,
 ) -> tuple[GatheredCandidates, tuple[Hit, ...]]:
     """Return the hits and the candidates; if definitions are requested, with the need (see `with_need`)."""
-    definitions = ask.definitions or ask.for_agent > 0 or ask.rated
+    definitions = ask.definitions or ask.for_agent > 0
     hits = tuple(
         conclude(
             gathered, vectors, snapshot.tree, reader, _most(ask), definitions=definitions, embedded=embedded

@@ -162,8 +162,6 @@ class SearchQuery(Struct, frozen=True):
     """Files that were just edited, whose definitions are more probable (`EDITED_ODDS`)."""
     definitions: bool = False
     for_agent: int = 0
-    rated: bool = False
-    """Whether hits list their definitions too, so that answers of several projects compare."""
     relation: Relation | None = None
     """If set, only the graph answers, with this relation of the names in the text."""
 

@@ -28,11 +28,13 @@ log = logging.getLogger(__name__)
 
 
 class PreviousProject(Struct, frozen=True):
-    """A project of the same repository: its folder, its decisions, and whether that folder is gone."""
+    """A project of the same repository: its folder, its decisions, whether that folder is gone, and whether a
+    person said already what happens with them."""
 
     home: str
     decisions: int
     is_moved: bool
+    is_answered: bool
 
     @property
     def question(self) -> str:
@@ -46,26 +48,33 @@ class PreviousProject(Struct, frozen=True):
 
 
 class PreviousProjects:
-    """Finds previous projects once for each opened one. On the event loop only."""
+    """Finds previous projects, and keeps what to ask until another project is opened. On the event loop
+    only."""
 
     def __init__(self, state_dir: str, work: Work, system: System) -> None:
         self._state_dir = state_dir
         self._work = work
         self._system = system
         self._turn = asyncio.Lock()
+        self._questions: dict[str, str] = {}
+        """What to ask, "" for nothing, by the home of the family."""
+
+    def opened(self, project: Project) -> None:
+        """Note by what an opened project is recognised later, and find out in the background what to ask."""
+        self._questions.clear()
+        self._work.start_background(self.question(project), f"recognise {project.root}")
 
     async def question(self, project: Project) -> str:
-        """Return what to ask of a project, "" for nothing. Finds it out at the first call."""
-        if project.question is None:
+        """Return what to ask of a project, "" for nothing."""
+        home = project.pool.home or project.root
+        if home not in self._questions:
             found = await self._find(project)
-            project.question = found[0].question if found else ""
-        return project.question
+            self._questions[home] = next((one.question for one in found if not one.is_answered), "")
+        return self._questions[home]
 
     def question_nowait(self, project: Project) -> str:
-        """Return what to ask of a project as far as that is known, and have it found out for later."""
-        if project.question is None:
-            self._work.start_background(self.question(project), f"recognise {project.root}")
-        return project.question or ""
+        """Return what to ask of a project as far as that is known."""
+        return self._questions.get(project.pool.home or project.root, "")
 
     async def answer(self, project: Project, path: str, *, takes: bool) -> tuple[str, int]:
         """Take over the decisions of a previous project, or never ask of it again; returns its folder and the
@@ -73,41 +82,27 @@ class PreviousProjects:
 
         Raises `NotFound` for a project of another repository or without decisions, and what pools raise.
         """
-        found = {previous.home: previous for previous in await self._find(project, asks_again=True)}
-        previous = found.get(path.rstrip("/"))
-        if previous is None:
-            raise NotFound(f"no project of this repository with decisions is known at {path!r:.300}")
-        added = 0
+        home, added = path.rstrip("/"), 0
         if takes:
-            source = os.path.join(project_folder(self._state_dir, previous.home), POOL_FILE)
+            previous = next((one for one in await self._find(project) if one.home == home), None)
+            if previous is None:
+                raise NotFound(f"no project of this repository with decisions is known at {path!r:.300}")
+            source = os.path.join(project_folder(self._state_dir, home), POOL_FILE)
             move = partial(join, source, project.pool, "", self._system, keeps=not previous.is_moved)
             added = await self._work.in_writer(move)
-        await self._work.in_writer(partial(self._note_answer, project, previous.home))
-        project.question = None
-        return previous.home, added
+        answer = partial(write_record, project.root, project.folder, self._system, answered=home)
+        await self._work.in_writer(answer)
+        self._questions.clear()
+        return home, added
 
-    async def _find(self, project: Project, *, asks_again: bool = False) -> list[PreviousProject]:
+    async def _find(self, project: Project) -> list[PreviousProject]:
         async with self._turn:  # git may take long in a large repository, so not in a thread of the builders
-            return await asyncio.to_thread(self._like, project, asks_again)
+            return await asyncio.to_thread(self._like, project)
 
-    def _like(self, project: Project, asks_again: bool) -> list[PreviousProject]:
-        own, records = self._own(project)
-        homes = {record.home or record.root for record in records if _is_like(record, own)}
-        found = []
-        for home in sorted(homes - {own.home or own.root} - (set() if asks_again else set(own.answered))):
-            is_moved, decisions = not os.path.isdir(home), 0
-            path = os.path.join(project_folder(self._state_dir, home), POOL_FILE)
-            with suppress(FovealError):
-                decisions = Pool(path, self._system).statistics().experiences if os.path.exists(path) else 0
-            if decisions and (is_moved or own.remote):
-                found.append(PreviousProject(home, decisions, is_moved))
-        return found
-
-    def _own(self, project: Project) -> tuple[ProjectRecord, list[ProjectRecord]]:
-        """Return a project's record with what its repository is recognised by, and all records."""
+    def _like(self, project: Project) -> list[PreviousProject]:
         known = known_projects(self._state_dir, self._system)
         own = next((one for one in known if one.root == project.root), ProjectRecord(project.root))
-        if project.pool.view is not None and not own.first_commit:
+        if project.pool.home and not own.first_commit:
             try:
                 first, remote = identity_of(project.root, self._system)
             except git.GitError as error:
@@ -115,15 +110,14 @@ class PreviousProjects:
             else:
                 own = structs.replace(own, first_commit=first, remote=remote)
                 write_record(project.root, project.folder, self._system, first_commit=first, remote=remote)
-        return own, known
-
-    def _note_answer(self, project: Project, home: str) -> None:
-        own, _ = self._own(project)
-        answered = tuple(sorted({*own.answered, home}))
-        write_record(project.root, project.folder, self._system, answered=answered)
-
-
-def _is_like(record: ProjectRecord, own: ProjectRecord) -> bool:
-    """Whether a record is of the same repository."""
-    of = record.first_commit, record.remote
-    return bool(own.first_commit) and of == (own.first_commit, own.remote)
+        identity, own_home, found = (own.first_commit, own.remote), own.home or own.root, []
+        answered = {home for record in known if record.home == own.home for home in record.answered}
+        homes = {each.home or each.root for each in known if (each.first_commit, each.remote) == identity}
+        for home in sorted(homes - {own_home}) if own.first_commit else ():
+            is_moved, decisions = not os.path.isdir(home), 0
+            path = os.path.join(project_folder(self._state_dir, home), POOL_FILE)
+            with suppress(FovealError):
+                decisions = Pool(path, self._system).statistics().experiences if os.path.exists(path) else 0
+            if decisions and (is_moved or own.remote):
+                found.append(PreviousProject(home, decisions, is_moved, home in answered))
+        return found

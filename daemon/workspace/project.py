@@ -137,8 +137,6 @@ class Project:
         self.hot_files = HotFiles(loaded.activity)
         self.unsaved = UnsavedBuffers()
         self.sketches = FileSketches(root, system)
-        self.question: str | None = None
-        """What a person is asked about a previous project, None until it is known."""
         found = {"state": loaded.quarantined, "config": loaded.config_problem}
         self.problems = {cause: problem for cause, problem in found.items() if problem}
         """Problems of the project as a whole, except those of its index, in words, by cause."""

@@ -74,7 +74,13 @@ CLAUDE_CODE = host.Host(
         limits=dict.fromkeys(("SessionStart", "UserPromptSubmit", "SubagentStart", "PostToolUse"), LIMIT),
         default_agent="general-purpose",
         events=EVENTS,
-        settings=host.SettingsHooks(FOLDER.file("settings.json"), as_words=True),
+        settings=host.SettingsHooks(
+            FOLDER.file("settings.json"),
+            as_words=True,
+            # Not the start, when servers aren't connected yet, and not the ends, which are spooled first.
+            in_server=frozenset(("UserPromptSubmit", "PreToolUse", "PostToolUse", "SubagentStart")),
+            in_server_since=(2, 1, 118),
+        ),
         project_variable="CLAUDE_PROJECT_DIR",
     ),
     host.McpConfig(
@@ -101,6 +107,7 @@ CLAUDE_CODE = host.Host(
     ),
     aliases=("claude",),
     program="claude",
+    status_line="statusLine",
     version=_version,
     # A folder with a plugin.json among the skills is loaded as a plugin in place.
     plugin_folder=lambda level, place: os.path.join(FOLDER.at(level, place), "skills", host.NAME),

@@ -51,7 +51,8 @@ PATCH_TOOL = "apply_patch"
 EDITING_TOOLS = frozenset(
     (
         *("Write", "Edit", "MultiEdit", "NotebookEdit", "write_file", "replace", "edit", "create"),
-        *("str_replace_editor", "editFiles", "createFile", "replace_string_in_file", "create_file", "Create"),
+        *("str_replace_editor", "editFiles", "createFile", "replace_string_in_file", "create_file"),
+        *("Create", "fs_write"),
     )
 )
 

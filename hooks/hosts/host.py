@@ -27,6 +27,19 @@ person waits, and at the end of a session. A hook takes a fraction of it; the re
 host drops a slow hook, some tell their users so, and some wait a second or less without a number."""
 
 
+SERVER_HOOK = "mcp_tool"
+"""The type of a handler that calls a tool of an MCP server."""
+
+HOOK_TOOL = "hook"
+"""The tool that answers such handlers; it isn't listed, since no model needs it."""
+
+SERVER_FIELDS = (
+    *("session_id", "transcript_path", "cwd", "hook_event_name", "prompt_id", "prompt", "source"),
+    *("agent_id", "agent_type", "tool_name", "tool_input", "tool_response", "tool_use_id"),
+)
+"""The fields of a payload that such a handler passes on; objects come as their JSON text."""
+
+
 class SettingsPlace(Struct, frozen=True):
     """A user's home, a project's root (both absolute) and the environment, read once."""
 
@@ -41,10 +54,12 @@ class SettingsPlace(Struct, frozen=True):
 
 
 class SettingsPath(Struct, frozen=True):
-    """A settings file, and the number of its parent folders that are removed with it if they are empty."""
+    """A settings file, and the number of its parent folders that are removed with it if they are empty; the
+    outer `shared` of these aren't the host's alone, so that they tell nothing of it."""
 
     path: str
     folders: int = 1
+    shared: int = 0
 
 
 PathOf = Callable[[Level, SettingsPlace], SettingsPath]
@@ -89,10 +104,10 @@ class SettingsHooks(Struct, frozen=True):
     """Hooks that a JSON settings file lists by event.
 
     They are under `section`. With `grouped` handlers are in groups with a matcher, but for the events `flat`.
-    `skeleton` is what the file must contain besides the
-    hooks. A handler's command is a line for a shell under `command_key`, or a program with its arguments
-    (`as_words`); it names the event (`names_event`) if payloads don't. Its timeout is under `timeout_key` in
-    units of 1/`unit` second. `named` handlers have our name.
+    `skeleton` is what the file must contain besides the hooks. A handler's command is a line for a shell
+    under `command_key`, or a program with its arguments (`as_words`); it names the event (`names_event`) if
+    payloads don't. Its timeout is under `timeout_key` in units of 1/`unit` second. `named` handlers have our
+    name. The events `in_server` can also go to our MCP server, by versions from `in_server_since` on.
     """
 
     path: PathOf
@@ -106,6 +121,14 @@ class SettingsHooks(Struct, frozen=True):
     timeout_key: str = "timeout"
     unit: int = 1
     named: bool = False
+    in_server: frozenset[str] = frozenset()
+    in_server_since: tuple[int, ...] = ()
+
+    def server_handler(self, event: HookEvent) -> dict[str, Any]:
+        """Return the entry of an event that goes to our MCP server; fields that it lacks come empty."""
+        given = {name: f"${{{name}}}" for name in SERVER_FIELDS}
+        called = {"type": SERVER_HOOK, "server": NAME, "tool": HOOK_TOOL, "input": given}
+        return called if event.timeout_s is None else {**called, self.timeout_key: event.timeout_s}
 
     def handler(self, event: HookEvent, command: Sequence[str]) -> dict[str, Any]:
         """Return the entry of an event that runs a command."""
@@ -134,6 +157,13 @@ class HookScripts(Struct, frozen=True):
     path: PathOf
 
 
+class HookFile(Struct, frozen=True):
+    """A JSON file of ours that registers hooks; `made` returns its content for events and their commands."""
+
+    path: PathOf
+    made: Callable[[Sequence[tuple[HookEvent, str]]], Mapping[str, Any]]
+
+
 class Hooks(HookFormat, frozen=True, kw_only=True):
     """The hooks of a host.
 
@@ -144,7 +174,7 @@ class Hooks(HookFormat, frozen=True, kw_only=True):
     """
 
     events: tuple[HookEvent, ...] = ()
-    settings: SettingsHooks | HookScripts | PluginFile | None = None
+    settings: SettingsHooks | HookScripts | HookFile | PluginFile | None = None
     project_variable: str = ""
     task_in: Callable[[str, str], str] | None = None
 
@@ -259,6 +289,8 @@ class Host(Struct, frozen=True):
     next_step: str = ""
     program: str = ""
     """The name of the host's own program, which tells its version."""
+    status_line: str = ""
+    """The key of a command for the host's status line, beside its hooks; "" if it runs none."""
     version: Callable[[Mapping[str, str]], str] = lambda variables: ""
     """Finds the host's version in the variables that it sets for hooks; "" if none tells it."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .amp import AMP
 from .antigravity import ANTIGRAVITY
 from .claude_code import CLAUDE_CODE
 from .cline import CLINE
@@ -12,6 +13,7 @@ from .droid import DROID
 from .gemini import GEMINI
 from .git import GIT
 from .host import Host
+from .kiro import KIRO
 from .opencode import OPENCODE
 from .qwen_code import QWEN_CODE
 from .vscode import VSCODE
@@ -28,6 +30,8 @@ HOSTS: tuple[Host, ...] = (
     CLINE,
     DROID,
     ANTIGRAVITY,
+    KIRO,
+    AMP,
     GIT,
 )
 """All hosts. If two define an MCP server of the same name for the same scope, the earlier host counts."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from ..hosts.host import (
     NAME,
     HookEvent,
+    HookFile,
     HookScripts,
     Host,
     Level,
@@ -26,9 +28,9 @@ from .git_hooks import ScriptBlock, project_folder, user_folder
 from .jsonc import render_file
 from .plan import HostFiles, Target, TargetPart
 from .program import hook_command, hook_program, mcp_command
-from .settings_entries import HookSettings, McpSettings, McpTable, Registration
+from .settings_entries import HookSettings, McpSettings, McpTable, Registration, StatusLine
 
-INSTALLABLE = tuple(host for host in HOSTS if host.hooks)
+INSTALLABLE = tuple(host for host in HOSTS if host.hooks or (host.mcp and host.mcp.path))
 """The hosts that foveal can be registered with."""
 
 
@@ -66,11 +68,24 @@ def check_level(host: Host, level: Level, place: SettingsPlace) -> None:
         raise InstallError("the home folder is no project", f"foveal hooks install {host.name} --user")
 
 
-def host_files(host: Host, level: Level, place: SettingsPlace, program: str, version: str = "") -> HostFiles:
-    """Return the files of a host for a program as it is to be registered. Raises `InstallError`."""
+def host_files(
+    host: Host,
+    level: Level,
+    place: SettingsPlace,
+    program: str,
+    version: str = "",
+    *,
+    line: bool = False,
+    calls_server: bool | None = None,
+) -> HostFiles:
+    """Return the files of a host for a program as it is to be registered.
+
+    With `line` a status line comes with it. `calls_server` says whether hooks call our MCP server where the
+    host can; None leaves that as it is. Raises `InstallError`.
+    """
     within = place.root if level == "project" else None
     return HostFiles(
-        tuple(_hook_targets(host, level, place, program)),
+        tuple(_hook_targets(host, level, place, program, line, calls_server)),
         tuple(_mcp_targets(host, level, place, program)),
         tuple(
             Target(path, (whole,), folders, within, is_made=True)
@@ -93,24 +108,40 @@ def registrations(host: Host, program: str) -> tuple[Registration, ...]:
     return tuple(entry(event) for event in hooks.events)
 
 
-def _hook_targets(host: Host, level: Level, place: SettingsPlace, program: str) -> Iterator[Target]:
-    settings = host.hooks and host.hooks.settings
+def _hook_targets(
+    host: Host, level: Level, place: SettingsPlace, program: str, line: bool, calls_server: bool | None
+) -> Iterator[Target]:
+    if host.hooks is None:
+        return
+    settings, events = host.hooks.settings, host.hooks.events
     if not settings:
         yield from _scripts(host, level, place, program)
         return
     file = settings.path(level, place)
     within = place.root if level == "project" else None
     if isinstance(settings, HookScripts):
-        for event in host.hooks.events if host.hooks else ():
+        for event in events:
             whole, path = hook_script(program, host.name, event.name), os.path.join(file.path, event.name)
-            yield Target(path, (whole,), file.folders, within, executable=True, is_made=True)
+            yield Target(
+                path, (whole,), file.folders, within, executable=True, shared=file.shared, is_made=True
+            )
         return
     part: TargetPart
     if isinstance(settings, SettingsHooks):
-        part = HookSettings(registrations(host, program), settings.skeleton, settings.section)
+        in_server = tuple(
+            Registration(event.name, settings.server_handler(event), event.matcher)
+            for event in events
+            if event.name in settings.in_server
+        )
+        entries = registrations(host, program)
+        part = HookSettings(entries, settings.skeleton, settings.section, in_server, calls_server)
+    elif isinstance(settings, HookFile):
+        part = hook_file(settings, program, host.name, events)
     else:
         part = plugin_file(settings, program)
-    yield Target(file.path, (part,), file.folders, within, is_made=not isinstance(settings, SettingsHooks))
+    parts = (part, StatusLine(host.status_line, program, line)) if host.status_line else (part,)
+    is_made = not isinstance(settings, SettingsHooks)
+    yield Target(file.path, parts, file.folders, within, shared=file.shared, is_made=is_made)
 
 
 def _mcp_targets(host: Host, level: Level, place: SettingsPlace, program: str) -> Iterator[Target]:
@@ -121,7 +152,8 @@ def _mcp_targets(host: Host, level: Level, place: SettingsPlace, program: str) -
     entry = mcp.entry(mcp_command(program))
     section = next(found.keys[-1] for found in mcp.places if found.scope == level)
     part = McpTable(section, entry) if file.path.endswith(".toml") else McpSettings(section, entry)
-    yield Target(file.path, (part,), file.folders, place.root if level == "project" else None)
+    within = place.root if level == "project" else None
+    yield Target(file.path, (part,), file.folders, within, shared=file.shared)
 
 
 def _plugin_parts(
@@ -217,6 +249,20 @@ def hook_script(program: str, host: str, event: str) -> WholeFile:
         return [(event, hook_program({"command": line}))]
 
     return WholeFile(f"#!/bin/sh\n{marker}{command}{_SILENT}", marker, entries)
+
+
+def hook_file(settings: HookFile, program: str, host: str, events: Sequence[HookEvent]) -> WholeFile:
+    """Return a file that registers the hooks of a host."""
+    names = {command_line(hook_command(program, host, event.name)): event for event in events}
+    made = settings.made([(event, command) for command, event in names.items()])
+
+    def entries(text: str) -> list[tuple[str, str | None]]:
+        found = re.findall(r'"command": ("(?:[^"\\]|\\.)*")', text)
+        return [
+            (command.split()[-1], hook_program({"command": command})) for command in map(json.loads, found)
+        ]
+
+    return WholeFile(render_file(made), f" hook {host} ", entries)
 
 
 _SILENT = " 2>/dev/null || :\n"

@@ -14,7 +14,7 @@ import subprocess
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from ..hosts.host import NAME
+from ..hosts.host import HOOK_TOOL, NAME, SERVER_HOOK
 from .errors import InstallError
 
 ProgramState = Literal["this", "other", "missing"]
@@ -25,6 +25,10 @@ VERSION_S = 10.0
 _VERSION = re.compile(r"\d+(?:\.\d+)+(?:-[\w.]+)?")
 _HOOK_WORDS = re.compile(r"hook [a-z][a-z-]*(?: [A-Za-z][A-Za-z-]*)?")
 """`hook`, the host, and the event if the host's payload doesn't name it."""
+
+
+STATUS_LINE = "statusline"
+"""The word behind the program of a status line."""
 
 
 def find_program(argv0: str, executable: str, environ: Mapping[str, str]) -> str:
@@ -73,10 +77,28 @@ def mcp_command(program: str) -> list[str]:
 
 
 def hook_program(handler: Any) -> str | None:
-    """Return the program of a handler that runs our hook, None for other handlers."""
+    """Return the program of a handler that runs our hook, "" if it calls our server, None for other
+    handlers."""
+    if is_server_hook(handler):
+        return ""
     words = _words(handler)
     ours = _HOOK_WORDS.fullmatch(" ".join(words[1:])) and len(words) in {3, 4}
     return words[0] if ours and _is_name(words[0]) else None
+
+
+def is_server_hook(handler: Any) -> bool:
+    """Whether a handler calls the tool of our MCP server that answers hooks."""
+    return isinstance(handler, Mapping) and [handler.get(key) for key in ("type", "server", "tool")] == [
+        SERVER_HOOK,
+        NAME,
+        HOOK_TOOL,
+    ]
+
+
+def status_line_program(entry: Any) -> str | None:
+    """Return the program of a status line that is ours, None for others."""
+    words = _words(entry)
+    return words[0] if len(words) == 2 and words[1] == STATUS_LINE and _is_name(words[0]) else None
 
 
 def mcp_program(server: Any) -> str | None:

@@ -7,6 +7,7 @@ so it is found even if somebody moved it into another group.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from typing import Any
 from ..hosts.host import NAME, RegisteredHook
 from . import jsonc, toml_tables
 from .errors import InstallError
-from .program import hook_program, mcp_program
+from .program import STATUS_LINE, hook_program, is_server_hook, mcp_program, status_line_program
 
 _OURS = frozenset({"command", "args"})
 """Keys that are always set; a person may change any other, such as the tools that are shown."""
@@ -38,11 +39,17 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class HookSettings:
-    """Our entries under `section` of a settings file, and what else a new file must hold."""
+    """Our entries under `section` of a settings file, and what else a new file must hold.
+
+    `in_server` are the entries that call our MCP server, in place of those of the same events; `calls_server`
+    says whether they are to be registered, None to leave that as it is.
+    """
 
     registrations: tuple[Registration, ...]
     skeleton: Mapping[str, Any]
     section: str = HOOKS
+    in_server: tuple[Registration, ...] = ()
+    calls_server: bool | None = None
 
     def register(self, text: str) -> str:
         """Return the text with our handlers."""
@@ -53,8 +60,12 @@ class HookSettings:
                 text = jsonc.insert(text, root, value, key)
         wanted = {entry.event for entry in self.registrations}
         text = self._without(text, {hook.event for hook in registered(text, self.section)} - wanted)
+        calls_server = self.calls_server
+        if calls_server is None:
+            calls_server = any(is_server_hook(hook.handler) for hook in registered(text, self.section))
+        served = {entry.event: entry for entry in self.in_server} if calls_server else {}
         for entry in self.registrations:
-            text = self._register(text, entry)
+            text = self._register(text, served.get(entry.event, entry))
         return text
 
     def strip(self, text: str) -> str:
@@ -99,6 +110,46 @@ class HookSettings:
         return text
 
 
+@dataclass(frozen=True, slots=True)
+class StatusLine:
+    """Our status line under a key of a settings file, which a host runs; with `wanted` it is to be added."""
+
+    key: str
+    program: str
+    wanted: bool
+
+    def register(self, text: str) -> str:
+        """Return the text with our line if it is wanted. Raises `InstallError` if there is another line."""
+        found = _root(text).get(self.key)
+        if not self.wanted and not self.holds(text):
+            return text
+        entry = {"type": "command", "command": shlex.join((self.program, STATUS_LINE))}
+        if found is None:
+            text = text if text.strip() else "{}\n"
+            return jsonc.insert(text, jsonc.parse(text), entry, self.key)
+        if not self.holds(text):
+            raise InstallError(
+                "it has a status line already", f"let that one call {self.program} {STATUS_LINE}, too"
+            )
+        value = {**found.plain(), **entry}
+        return text if found.plain() == value else jsonc.replace(text, found, value)
+
+    def strip(self, text: str) -> str:
+        """Return the text without our line."""
+        return _remove(text, (self.key,)) if self.holds(text) else text
+
+    def holds(self, text: str) -> bool:
+        """Whether the line of a text is ours."""
+        found = _root(text).get(self.key)
+        return found is not None and status_line_program(found.plain()) is not None
+
+    def entries(self, text: str) -> list[tuple[str, str | None]]:
+        """Return the program of our line, if there is one."""
+        found = _root(text).get(self.key)
+        program = status_line_program(found.plain()) if found is not None else None
+        return [(STATUS_LINE, program)] if program else []
+
+
 def registered(text: str, section: str = HOOKS) -> tuple[RegisteredHook, ...]:
     """Return our handlers in a text, in its order. Raises `InstallError` for an unreadable text."""
     hooks = _section(text, section) if text.strip() else None
@@ -118,14 +169,14 @@ def _found(section: str, event: str, handlers: jsonc.JsoncNode) -> Iterator[Regi
         if inner is None or inner.kind != "array":
             value = item.node.plain()
             program = hook_program(value)
-            if program:
+            if program is not None:
                 yield RegisteredHook(event, 0, group, None, value, program, section)
             continue
         matcher = item.node.get("matcher")
         for position, entry in enumerate(inner.items):
             value = entry.node.plain()
             program = hook_program(value)
-            if program:
+            if program is not None:
                 named = (matcher.value or "") if matcher else ""
                 yield RegisteredHook(event, group, position, named, value, program, section)
 
@@ -138,6 +189,10 @@ def _remove(text: str, path: Sequence[str | int]) -> str:
         return text
     # A group without handlers is removed with the list.
     return _remove(text, path[:-2] if path[-2] == "hooks" and len(path) > 2 else path[:-1])
+
+
+def _root(text: str) -> jsonc.JsoncNode:
+    return jsonc.parse(text if text.strip() else "{}")
 
 
 def _section(text: str, name: str) -> jsonc.JsoncNode | None:

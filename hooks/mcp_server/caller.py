@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 from ...ipc import errors as codes
 from ...ipc.aclient import DaemonLink
 from ...ipc.errors import NOT_FOUND, DaemonUnavailable, RpcError
+from ..hook import ANSWER_SHARE, BUDGETS_S, OTHER_S
 from ..mcp_pump import NEW_SESSION
 
 CALL_S = 90.0
@@ -44,7 +45,7 @@ class DaemonSession:
         self._call_s = call_s
         self._folder = ""
         self._has_session = False
-        self.agent_name = ""
+        self.agent_name = self._version = ""
         self.session_id = caller.session_id
 
     @property
@@ -52,12 +53,15 @@ class DaemonSession:
         """The folder in which the project is looked for."""
         return self._folder or self._caller.cwd
 
-    async def settle(self, agent_name: str, ask_roots: Callable[[], Awaitable[list[str]]] | None) -> None:
+    async def settle(
+        self, agent_name: str, ask_roots: Callable[[], Awaitable[list[str]]] | None, version: str = ""
+    ) -> None:
         """Take the agent's name, and choose the folder; `ask_roots` returns the host's URIs.
 
         Never raises for the host: without roots it is served where it started the pump.
         """
         self.agent_name = agent_name[:AGENT_NAME_CHARACTERS]
+        self._version = version
         if not self._folder:
             uris = await ask_roots() if ask_roots is not None and not self._caller.chosen else []
             folder = choose_folder(self._caller.cwd, uris)
@@ -105,12 +109,33 @@ class DaemonSession:
         """
         named = {**params, "agent_name": self.agent_name or None}
         given = {name: value for name, value in named.items() if value is not None}
+        return await self._call(method, given, self._call_s)
+
+    async def _call(self, method: str, params: Mapping[str, Any], within_s: float) -> dict[str, Any]:
         try:
-            async with asyncio.timeout(self._call_s):
-                result: dict[str, Any] = await self._link.call(method, given)
+            async with asyncio.timeout(within_s):
+                result: dict[str, Any] = await self._link.call(method, params)
         except TimeoutError as error:
-            raise DaemonUnavailable(f"the daemon didn't answer {method} within {self._call_s:g} s") from error
+            raise DaemonUnavailable(f"the daemon didn't answer {method} within {within_s:g} s") from error
         return result
+
+    async def hook_event(self, payload: Mapping[str, Any]) -> str:
+        """Return the answer to an event of the host's hooks, within the time that its process would have.
+
+        The agent is the one that the event names, as there, which may be a subagent.
+        """
+        event = str(payload.get("hook_event_name") or "")
+        within_s = BUDGETS_S.get(event, OTHER_S) * ANSWER_SHARE
+        told = f"{self.agent_name}_{self._version.replace('.', '-')}_mcp"
+        params = {
+            "host": self.agent_name,
+            "event": event,
+            "payload": dict(payload),
+            "cwd": self.cwd,
+            "variables": {"AI_AGENT": told},
+            "deadline_ms": int(within_s * 1000),
+        }
+        return str((await self._call("HookEvent", params, within_s))["output"])
 
     async def open_project(self) -> str:
         """Open the project, and return its root."""

@@ -18,6 +18,8 @@ from mcp.server.stdio import stdio_server
 from ...ipc.aclient import DaemonLink
 from ...ipc.errors import INVALID_PARAMS, NOT_FOUND, DaemonUnavailable, RpcError
 from ...ipc.version import __version__
+from ..hosts.host import HOOK_TOOL
+from ..hosts.registry import host_named
 from ..mcp_pump import MAX_LINE_BYTES
 from .caller import ClientIdentity, DaemonSession, ToolError, tool_error
 from .code_tools import SEARCH_CODE, WORK_TREE
@@ -121,6 +123,8 @@ class _ServerConnection:
 
     async def call_tool(self, context: Context, params: t.CallToolRequestParams) -> t.CallToolResult:
         """Call a tool. A failure is a result that the model reads."""
+        if params.name == HOOK_TOOL:
+            return await self._answer_hook(context, params.arguments or {})
         tool, given = _tool_call(params.name, params.arguments or {})
         try:
             await self._settle(context)
@@ -131,6 +135,19 @@ class _ServerConnection:
             log.exception("the tool %s failed", tool.name)
             said = f"{tool.name} failed; go on without it, and tell the user to run: foveal logs"
         return t.CallToolResult(content=[_text(said)], is_error=True)
+
+    async def _answer_hook(self, context: Context, payload: Mapping[str, Any]) -> t.CallToolResult:
+        """Answer an event of the host, as `foveal hook` does: an empty text if there is no answer in time."""
+        await self._settle(context)
+        host = host_named(self._session.agent_name)
+        if host is None or host.hooks is None:
+            _named("tool", HOOK_TOOL, TOOLS)
+        try:
+            output = await self._session.hook_event(payload)
+        except (RpcError, DaemonUnavailable) as error:
+            log.warning("a hook in the server got no answer: %s", error)
+            output = ""
+        return t.CallToolResult(content=[_text(output)])
 
     async def read_resource(
         self, context: Context, params: t.ReadResourceRequestParams
@@ -166,8 +183,10 @@ class _ServerConnection:
             return [str(root.uri) for root in answer.roots]
 
         has_roots = capabilities is not None and capabilities.roots is not None and session.can_send_request
-        name = client.client_info.name if client is not None else ""
-        await self._session.settle(name, ask_roots if has_roots else None)
+        name, version = (
+            (client.client_info.name, client.client_info.version) if client is not None else ("", "")
+        )
+        await self._session.settle(name, ask_roots if has_roots else None, version)
 
 
 def _tool_call(name: str, given: Mapping[str, Any]) -> tuple[Tool, Mapping[str, Any]]:

@@ -34,6 +34,9 @@ SETTINGS = {
     ".config/opencode/opencode.json": text_of({"mcp": {"others": {"type": "remote", "url": "https://x"}}}),
     ".cline/data/settings/cline_mcp_settings.json": text_of(SERVERS),
     ".factory/settings.json": text_of(CLAUDE_LIKE),
+    ".gemini/config/mcp_config.json": text_of(SERVERS),
+    ".kiro/settings/mcp.json": text_of(SERVERS),
+    ".config/amp/settings.json": text_of({"amp.mcpServers": {"others": {"url": "https://x"}}}),
     ".qwen/settings.json": with_comments({**CLAUDE_LIKE, **SERVERS}),
 }
 """Settings as people have them: with comments, tabs, CRLF, a byte order mark, on one line."""
@@ -108,8 +111,8 @@ def test_init_sets_all_up_and_uninstall_gives_every_byte_back(
     after = settings_tree(daemon)
     again = foveal.json("init", "--yes")
     assert again["changed"] is False
-    assert [host["state"] for host in again["hosts"]] == ["registered"] * len(HOSTS)
-    assert sorted(host["host"] for host in again["hosts"]) == sorted(HOSTS)
+    assert [host["state"] for host in again["hosts"]] == ["registered"] * (len(HOSTS) + 1)
+    assert sorted(host["host"] for host in again["hosts"]) == sorted((*HOSTS, "amp"))
     assert settings_tree(daemon) == after
     # Nothing is to be asked any more, so it needs no terminal.
     assert foveal("init")[0] == 0
@@ -166,6 +169,8 @@ def test_init_leaves_out_what_it_can_not_read(foveal: CommandLine, daemon: Daemo
 def test_init_of_a_machine_without_agents_indexes_the_project(
     foveal: CommandLine, daemon: DaemonProcess
 ) -> None:
+    for shared in ("Documents", ".config"):
+        (daemon.home / shared).mkdir()
     output = foveal.says("init")
     assert "none found; foveal init --host NAME registers one all the same" in output
     assert "ready: ~/src/shop" in output

@@ -23,6 +23,7 @@ SHOP = {
     "shop/cart.py": "from payments.charge import charge_card\n\n\ndef pay_for(cart):\n"
     "    return charge_card(cart.total)\n\n\ndef round_total(total):\n    return round(total, 2)\n",
     "shop/locks.py": "from vault.locks import bolt_lock\n\n\ndef lock_cart():\n    return bolt_lock()\n",
+    "shop/tally.py": "def tally_total():\n    return 2\n\n\ndef shown():\n    return tally_total()\n",
 }
 PAYMENTS = {
     "foveal.toml": '[agents.reader]\ndeny_paths = ["vault/**"]\n[agents.stranger]\nallow = false\n',
@@ -34,6 +35,9 @@ PAYMENTS = {
     "vault/__init__.py": "",
     "vault/locks.py": "def bolt_lock():\n    return 1\n",
     "payments/__init__.py": "",
+    "payments/till.py": "class Till:\n    def tally_total(self):\n        return 1\n\n\n"
+    "def close(till: Till):\n    return till.tally_total()\n",
+    "tests/test_charge.py": "from payments.charge import charge_card\n\n\ndef test_charge():\n    charge_card(1)\n",
     "pyproject.toml": '[project]\nname = "payments"\n',
     ".env": "WOMBAT_PASSWORD=aardvark\n",
     "AGENTS.md": "Never charge a credit card twice through the gateway.\n",
@@ -104,7 +108,8 @@ def test_relations_are_answered_from_linked_projects(world: LinkedWorld) -> None
 
 
 def test_callers_over_the_border_are_certain_for_those_who_may_see_both_sides(world: LinkedWorld) -> None:
-    [caller] = world.ask("what calls charge_card")["results"]
+    caller, tested = world.ask("what calls charge_card")["results"]
+    assert tested["path"] == "../payments/tests/test_charge.py"
     assert (caller["path"], caller["enclosing"], caller["certainty"]) == (
         "shop/cart.py",
         "pay_for",
@@ -114,6 +119,16 @@ def test_callers_over_the_border_are_certain_for_those_who_may_see_both_sides(wo
     [called] = world.ask("what does pay_for call")["results"]
     assert called["node_id"] == "../payments/payments/charge.py#charge_card"
     assert called["via"] == "shop: shop/cart.py:5"
+    node = world.daemon.call("GetNode", cwd=world.root, node_id="shop/cart.py#pay_for")
+    place = {"path": "shop/cart.py", "line": 5, "certainty": "resolved"}
+    assert node["callees"] == [place | {"node_id": called["node_id"]}]
+    node = world.daemon.call("GetNode", cwd=world.root, node_id=called["node_id"])
+    assert node["callers"][0] == place | {"node_id": "shop/cart.py#pay_for"}
+    there = str(world.folder / "payments")
+    reply = world.daemon.call("Query", cwd=there, query="what calls charge_card", all_projects=True)
+    assert [each["path"] for each in reply["results"]] == ["tests/test_charge.py", "../shop/shop/cart.py"]
+    assert not [each for each in reply["evidence"] if "no callers" in each], "another project calls it"
+    assert world.paths("what calls Till.tally_total") == ["../payments/payments/till.py"], "no namesake's"
     [caller] = world.ask("what calls bolt_lock", agent_name="lead")["results"]
     assert (caller["path"], caller["certainty"]) == ("shop/locks.py", "resolved")
     for agent in ("reader", "stranger"):
@@ -123,14 +138,20 @@ def test_callers_over_the_border_are_certain_for_those_who_may_see_both_sides(wo
         assert "payments" not in json.dumps(
             world.ask("what does lock_cart call", agent_name=agent)["results"]
         )
+        node = world.daemon.call(
+            "GetNode", cwd=world.root, node_id="shop/locks.py#lock_cart", agent_name=agent
+        )
+        assert "payments" not in json.dumps(node["callees"]), agent
 
 
 def test_results_of_all_projects_are_ordered_by_probability(world: LinkedWorld) -> None:
     found = world.ask("charge a credit card through the gateway")["results"]
-    assert found[0]["path"] == "../payments/payments/charge.py"
+    assert {each["path"] for each in found[:2]} == {"shop/cart.py", "../payments/payments/charge.py"}
     probabilities = [each["probability"] for each in found]
     assert probabilities == sorted(probabilities, reverse=True)
-    assert world.paths("round_total")[:2] == ["shop/cart.py", "../common/common/money.py"], "its own first"
+    assert world.paths("where is round_total defined") == ["shop/cart.py", "../common/common/money.py"], (
+        "its own first"
+    )
     first, again = (json.dumps(world.ask("round the total")["results"]) for _ in range(2))
     assert first == again
 

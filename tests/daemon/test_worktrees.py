@@ -3,11 +3,13 @@ daemon and real git."""
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from foveal.daemon.project.service import project_folder
 from foveal.ipc import errors as codes
 
 from tests.conftest import DaemonProcess, git, write_files
@@ -185,7 +187,14 @@ def test_work_trees_write_one_pool(trees: Trees) -> None:
 
 
 def test_forgetting_a_work_tree_keeps_what_others_have(trees: Trees) -> None:
-    a = trees.add("a")
+    a, b = trees.add("a"), trees.add("b")
+    trees.daemon.open_ready(trees.main)
+    assert trees.listed(b) == set()
+    trees.daemon.call("ForgetProject", path=str(b))
+    folder = Path(project_folder(str(trees.daemon.state), str(trees.main)))
+    assert {"index.sqlite", "project.json"} <= set(os.listdir(folder)), (
+        "the folder of the pool is the main one's"
+    )
     trees.decide(trees.main, "Use WAL", "src/auth.py")
     trees.change(a, "Forget zebras", "src/tokens.py")
     assert trees.listed(a) == {"Use WAL", "Forget zebras"}
@@ -218,12 +227,16 @@ def test_a_moved_or_cloned_project_is_asked_about(trees: Trees, tmp_path: Path) 
     )
     assert question == call("Status", cwd=str(clone))["projects"][0]["question"]
     assert "question" not in call("ListExperiences", cwd=str(clone), agent_name="sam")
+    write_files(trees.main, {"foveal.toml": '[agents.sam]\ndeny_paths = ["src/"]\n'})
     error = trees.daemon.error("AdoptExperiences", cwd=str(clone), path=str(trees.main), agent_name="sam")
-    assert error.code == codes.PERMISSION_DENIED
+    assert error.code == codes.PERMISSION_DENIED, "it may not see all of the other one"
     assert trees.listed(clone) == set()
     reply = call("AdoptExperiences", cwd=str(clone), path=str(trees.main), never=True)
     assert reply == {"root": str(clone), "path": str(trees.main), "adopted": 0}
-    assert "question" not in call("ListExperiences", cwd=str(clone))
+    git(clone, "worktree", "prune")
+    git(clone, "worktree", "add", "-q", "../linked", "-b", "linked")
+    for one in (clone, root / "linked"):
+        assert "question" not in call("ListExperiences", cwd=str(one)), "answered for all its work trees"
     assert call("AdoptExperiences", cwd=str(clone), path=str(trees.main))["adopted"] == 1
     assert trees.listed(clone) == trees.listed(trees.main) == {"Use WAL"}
     call("CloseProject", path=str(trees.main))

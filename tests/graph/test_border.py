@@ -19,6 +19,7 @@ BANK = {
         "class Card:\n    def pay(self, total):\n        return charge(self, total)\n\n\n"
         "def charge(card, total):\n    return total\n\n\ndef secret():\n    return 0\n"
     ),
+    "src/bank/fees.py": "def charge(total):\n    return total\n",
     "conftest.py": "def helper():\n    return 1\n",
     "web/package.json": '{"name": "@bank/web", "main": "./src/index.ts"}',
     "web/src/index.ts": 'export { format } from "./money";\n',
@@ -28,10 +29,10 @@ SHOP = {
     "pyproject.toml": '[project]\nname = "shop"\n',
     "shop/cart.py": (
         "from bank import Card, charge as take\nfrom bank.cards import secret\nfrom other import charge\n"
-        "from conftest import helper\n\n\n"
+        "from conftest import helper\nfrom bank.fees import charge as fee\n\n"
         "class GiftCard(Card):\n    pass\n\n\n"
         "def checkout(total):\n    gift = GiftCard()\n    gift.pay(total)\n    take(gift, total)\n"
-        "    charge(total)\n    secret()\n    helper()\n\n\n"
+        "    charge(total)\n    secret()\n    helper()\n    fee(total)\n\n"
         "def order(total):\n    return checkout(total)\n"
     ),
     "tests/test_cart.py": (
@@ -72,17 +73,18 @@ def found(relation: str, subject: str, own: str, sides: Mapping[str, Side]) -> l
 @pytest.mark.parametrize(
     ("relation", "subject", "own", "expected"),
     [
-        ("callers", "charge", "shop", ["shop/cart.py:14 resolved"]),
+        ("callers", "src/bank/cards.py#charge", "shop", ["shop/cart.py:14 resolved"]),
+        ("callers", "charge", "shop", ["shop/cart.py:14 resolved", "shop/cart.py:18 resolved"]),
         ("callers", "Card.pay", "shop", ["shop/cart.py:13 resolved"]),
         ("callers", "charge", "bank", []),
         ("callers", "helper", "shop", []),
         ("callers", "format", "shop", ["app/total.ts:2 resolved"]),
         ("subclasses", "Card", "shop", ["shop/cart.py:7 resolved"]),
-        ("callees", "checkout", "bank", ["src/bank/cards.py:2 resolved", "src/bank/cards.py:6 resolved", "src/bank/cards.py:10 resolved"]),
+        ("callees", "checkout", "bank", ["src/bank/cards.py:2 resolved", "src/bank/cards.py:6 resolved", "src/bank/cards.py:10 resolved", "src/bank/fees.py:1 resolved"]),
         ("callees", "checkout", "shop", []),
         ("superclasses", "GiftCard", "bank", ["src/bank/cards.py:1 resolved"]),
-        ("impact", "charge", "shop", ["shop/cart.py:14 resolved", "shop/cart.py:21 resolved", "tests/test_cart.py:5 resolved"]),
-        ("tests", "charge", "shop", ["tests/test_cart.py:5 resolved"]),
+        ("impact", "cards.py#charge", "shop", ["shop/cart.py:14 resolved", "shop/cart.py:21 resolved", "tests/test_cart.py:5 resolved"]),
+        ("tests", "cards.py#charge", "shop", ["tests/test_cart.py:5 resolved"]),
     ],
 )  # fmt: skip
 def test_relations_cross_borders(
@@ -92,25 +94,31 @@ def test_relations_cross_borders(
 
 
 def test_what_means_something_else_is_decided(sides: dict[str, Side]) -> None:
-    asked = [(sides["bank"], meaning_of("charge", sides["bank"].graph))]
+    asked = [(sides["bank"], meaning_of("src/bank/cards.py#charge", sides["bank"].graph))]
     _, decided = across("callers", asked, sides["shop"], [sides["bank"]], 3)
-    assert decided == {("shop/cart.py", 14, ""), ("shop/cart.py", 15, "")}
+    assert decided == {("shop/cart.py", line, "") for line in (14, 15, 18)}
     asked = [(sides["shop"], meaning_of("checkout", sides["shop"].graph))]
     _, decided = across("callees", asked, sides["shop"], [sides["bank"]], 3)
     assert decided == {
         ("shop/cart.py", 13, "pay"),
         ("shop/cart.py", 14, "take"),
         ("shop/cart.py", 16, "secret"),
+        ("shop/cart.py", 18, "fee"),
     }
 
 
-def test_nothing_crosses_to_or_from_a_hidden_file(projects: dict[str, Indexed]) -> None:
-    for hidden, own in (("src/bank/cards.py", "bank"), ("shop/cart.py", "shop")):
-        with ExitStack() as stack:
-            sides = {
-                name: _side(name, each, stack, hidden if name == own else "")
-                for name, each in projects.items()
-            }
-            assert found("callers", "charge", "shop", sides) == []
-            assert found("callees", "checkout", "bank", sides) == []
-            assert found("subclasses", "Card", "shop", sides) == []
+@pytest.mark.parametrize(
+    ("hidden", "left", "called"),
+    [
+        ("src/bank/cards.py", ["shop/cart.py:18 resolved"], ["src/bank/fees.py:1 resolved"]),
+        ("shop/cart.py", [], []),
+    ],
+)
+def test_nothing_crosses_to_or_from_a_hidden_file(
+    hidden: str, left: list[str], called: list[str], projects: dict[str, Indexed]
+) -> None:
+    with ExitStack() as stack:
+        sides = {name: _side(name, each, stack, hidden) for name, each in projects.items()}
+        assert found("callers", "charge", "shop", sides) == left
+        assert found("callees", "checkout", "bank", sides) == called
+        assert found("subclasses", "Card", "shop", sides) == []

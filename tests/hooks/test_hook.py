@@ -296,7 +296,8 @@ def test_hook_imports_little(folder: Path) -> None:
 def test_hook_budgets_are_below_host_timeouts() -> None:
     ends = {"claude-code": 1.5, "codex": 1.0}
     for host in INSTALLABLE:
-        assert host.hooks
+        if host.hooks is None:  # only its server is registered
+            continue
         for event in host.hooks.events:
             budget = BUDGETS_S.get(event.name, OTHER_S)
             timeout = event.timeout_s or (ends.get(host.name, 600.0) if event.name == "SessionEnd" else 600.0)

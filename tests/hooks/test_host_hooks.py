@@ -44,7 +44,7 @@ REAL_TASK = "Find out how the gzip middleware decides whether to compress. [[scr
 EDITED = f"{RECORDED_ROOT}/src/shop/auth.py"
 
 KINDS: dict[str, str] = {
-    "sessionstart": "start",
+    **dict.fromkeys(("sessionstart", "agentspawn"), "start"),
     **dict.fromkeys(("taskstart", "taskresume"), "resume"),
     **dict.fromkeys(
         ("userpromptsubmit", "userpromptsubmitted", "beforesubmitprompt", "beforeagent"), "prompt"
@@ -191,6 +191,7 @@ def test_subagents_and_their_parents() -> None:
         ("cline", "PostToolUse", (EDITED,)),
         ("droid", "PostToolUse", (EDITED,)),
         ("antigravity", "PostToolUse", (EDITED,)),
+        ("kiro", "PostToolUse", (EDITED,)),
         ("cline", "PostToolUse_vscode", (EDITED,)),
         ("copilot", "postToolUse_text", ("src/shop/tokens.py",)),
         ("copilot", "vscode_PostToolUse", (EDITED,)),
@@ -376,11 +377,8 @@ def test_answers_have_the_hosts_form(host: str) -> None:
         assert context_of(host, name, output) == expected
         assert hooks.write(name, HookAnswer()) == ""
     output = hooks.write("sessionStart", HookAnswer(message="line"))
-    assert output == (
-        ""
-        if host in {"cursor", "copilot", "opencode", "cline", "antigravity"}
-        else '{"systemMessage":"line"}'
-    )
+    silent = {"cursor", "copilot", "opencode", "cline", "antigravity", "kiro"}
+    assert output == ("" if host in silent else '{"systemMessage":"line"}')
 
 
 def test_invalid_payloads_are_refused() -> None:

@@ -77,6 +77,14 @@ FILES: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "user": {".gemini/settings.json": {**CLAUDE_LIKE, **SERVERS}},
         "project": {"work/shop/.gemini/settings.json": {**CLAUDE_LIKE, **SERVERS}},
     },
+    "kiro": {
+        "user": {".kiro/settings/mcp.json": SERVERS},
+        "project": {"work/shop/.kiro/settings/mcp.json": SERVERS},
+    },
+    "amp": {
+        "user": {".config/amp/settings.json": {"amp.mcpServers": {"others": {"url": "https://x"}}}},
+        "project": {"work/shop/.amp/settings.json": {"amp.url": "https://x"}},
+    },
     "antigravity": {
         "user": {
             ".gemini/config/hooks.json": {
@@ -113,7 +121,7 @@ FILES: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     },
 }
 
-CASES = [(host, level) for host in HOSTS for level in ("user", "project")]
+CASES = [(host, level) for host in (*HOSTS, "amp") for level in ("user", "project")]
 
 
 def settings_of(host: str, level: str, form: str) -> dict[str, str]:
@@ -216,6 +224,8 @@ def test_install_registers_events_beside_those_of_others(machine: Machine, host:
         ("copilot", ".copilot/mcp-config.json", ("mcpServers", "foveal"), {"type": "local", "command": "P", "args": ["mcp"], "tools": ["*"]}),
         ("opencode", ".config/opencode/opencode.json", ("mcp", "foveal"), {"type": "local", "command": ["P", "mcp"], "enabled": True}),
         ("antigravity", ".gemini/config/mcp_config.json", ("mcpServers", "foveal"), {"command": "P", "args": ["mcp"]}),
+        ("kiro", ".kiro/settings/mcp.json", ("mcpServers", "foveal"), {"command": "P", "args": ["mcp"]}),
+        ("amp", ".config/amp/settings.json", ("amp.mcpServers", "foveal"), {"command": "P", "args": ["mcp"]}),
         ("droid", ".factory/mcp.json", ("mcpServers", "foveal"), {"type": "stdio", "command": "P", "args": ["mcp"]}),
         ("cline", ".cline/data/settings/cline_mcp_settings.json", ("mcpServers", "foveal"), {"command": "P", "args": ["mcp"], "disabled": False}),
         ("codex", ".codex/config.toml", ("mcp_servers", "foveal"), {"command": "P", "args": ["mcp"]}),
@@ -241,6 +251,18 @@ def test_install_registers_antigravitys_hooks_under_our_name(machine: Machine) -
     assert set(found) == {"PreInvocation", "PostToolUse", "Stop"}
     assert found["Stop"][0]["command"] == f"{machine.program} hook antigravity Stop"
     assert found["PostToolUse"][0]["hooks"][0]["command"].endswith(" antigravity PostToolUse")
+
+
+def test_install_registers_kiros_hooks_in_a_file_of_ours(machine: Machine) -> None:
+    machine.does("install", "kiro", "--yes")
+    found = machine.read(".kiro/hooks/foveal.json")
+    assert found["version"] == "v1"
+    commands = {hook["trigger"]: hook["action"]["command"] for hook in found["hooks"]}
+    assert commands == {
+        event: f"{machine.program} hook kiro {event}"
+        for event in ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop")
+    }
+    assert "~/.kiro/hooks/foveal.json: SessionStart, UserPromptSubmit" in machine.does("list")
 
 
 def test_installed_scripts_of_cline_never_fail(machine: Machine) -> None:

@@ -12,7 +12,7 @@ from foveal.cli.text import local_time
 from tests.hook_cases import HOSTS
 from tests.hook_install_cases import Machine, text_of, tree
 
-AGENTS = (*HOSTS, "git")
+AGENTS = (*HOSTS, "amp", "git")
 
 
 def checked(machine: Machine, *arguments: str) -> tuple[int, str]:

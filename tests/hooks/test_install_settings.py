@@ -12,7 +12,7 @@ from foveal.hooks.install.settings_entries import HookSettings, registered
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.hook_install_cases import FORMS
+from tests.hook_install_cases import FORMS, Machine, tree
 from tests.properties import examples
 
 OTHERS = st.sampled_from(
@@ -108,3 +108,28 @@ def test_register_and_strip_undo_each_other(host: str, data: st.DataObject) -> N
 )
 def test_handler_is_ours_by_its_command(entry: Any, program: str | None) -> None:
     assert hook_program(entry) == program
+
+
+def test_hooks_in_the_server_come_and_go(machine: Machine) -> None:
+    def kinds() -> set[str]:
+        hooks = machine.read(".claude/settings.json")["hooks"]
+        return {name for name, (group,) in hooks.items() if group["hooks"][0]["type"] == "mcp_tool"}
+
+    machine.write({".claude/settings.json": "{}\n"})
+    before = tree(machine.home)
+    machine.does("install", "claude-code", "--in-server", "--yes")
+    assert kinds() == {"UserPromptSubmit", "PreToolUse", "PostToolUse", "SubagentStart"}
+    assert "nothing to do" in machine.does("install", "claude-code", "--yes"), "they stay"
+    assert machine.run("check", "claude-code")[0] == 0
+    machine.does("install", "claude-code", "--no-in-server", "--yes")
+    assert kinds() == set()
+    machine.does("install", "claude-code", "--in-server", "--yes")
+    machine.does("uninstall", "claude-code", "--yes")
+    assert tree(machine.home) == before
+    for words in (("codex",), ("claude-code", "--plugin"), ("claude-code", "--no-mcp")):
+        assert machine.run("install", *words, "--in-server", "--yes")[0] == 2
+    old = machine.program.with_name("claude")
+    old.write_text("#!/bin/sh\necho '2.1.117 (Claude Code)'\n")
+    old.chmod(0o755)
+    said = machine.refuses("install", "claude-code", "--in-server", "--yes")
+    assert "Claude Code 2.1.117 has no such hooks" in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import psutil
 import pytest
+from foveal.hooks.hosts.host import SERVER_FIELDS
 from foveal.hooks.mcp_server.resources import RESOURCES
 from foveal.hooks.mcp_server.server import FORMER_TOOLS, INSTRUCTIONS, TOOLS
 from mcp import Client, MCPError
@@ -17,6 +19,7 @@ from mcp.types import ListRootsResult, Root, TextContent, TextResourceContents
 from pydantic import FileUrl
 
 from tests.conftest import DEADLINE_S, DaemonProcess, write_files
+from tests.hook_cases import context_of
 from tests.mcp_cases import ERAS, answer, connected, refusal, text_of
 
 
@@ -80,6 +83,29 @@ async def check_tools(client: Client) -> None:
         assert said in await answer(client, name, **given), name
     with pytest.raises(MCPError, match="there are get_context"):
         await client.call_tool("no_such_tool", {})
+
+
+async def test_hooks_of_a_host_are_answered_without_a_process(
+    shared_daemon: DaemonProcess, ready: Path
+) -> None:
+    asked = dict.fromkeys(SERVER_FIELDS, "")
+    asked |= {"session_id": "served", "cwd": str(ready), "prompt_id": "p1", "prompt": "fix `login`"}
+    asked |= {"hook_event_name": "UserPromptSubmit"}
+    async with connected(shared_daemon, ready, "legacy", name="claude-code") as client:
+        said = context_of("claude-code", "UserPromptSubmit", await answer(client, "hook", **asked))
+        assert "return Session(user)" in said
+        assert await answer(client, "hook", **asked) == "", "as if it came by a process, too"
+        tool = {"tool_name": "Read", "tool_input": json.dumps({"file_path": str(ready / "README.md")})}
+        told = {**asked, "hook_event_name": "PostToolUse", "tool_use_id": "t1", **tool}
+        assert await answer(client, "hook", **told) == ""
+        refused = {"session_id": "s", "hook_event_name": "Stop", "cwd": "nowhere"}
+        for given in ({}, {"hook_event_name": 7}, {**refused, "hook_event_name": "Nope"}, refused):
+            assert await answer(client, "hook", **given) == "", "it fails open"
+    entries = shared_daemon.call("GetTimeline", session_id="served")["entries"]
+    assert {entry["kind"] for entry in entries} == {"prompt", "read"}
+    async with connected(shared_daemon, ready, "legacy", name="tester") as client:
+        with pytest.raises(MCPError, match="there is no tool"):
+            await client.call_tool("hook", asked)
 
 
 async def prompt(client: Client, name: str, **arguments: str) -> str:

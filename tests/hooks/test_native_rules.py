@@ -65,6 +65,7 @@ def test_native_rules_of_each_host() -> None:
     check("antigravity", (*ALL, ".agents/rules/a.md"), {
         "AGENTS.md", "GEMINI.md", "~/.gemini/GEMINI.md", ".agents/rules/a.md",
     })  # fmt: skip
+    check("kiro", (*ALL, ".kiro/steering/a.md"), {"AGENTS.md", ".kiro/steering/a.md"})
     check("cline", (*ALL, ".cline/rules/a.md"), {"AGENTS.md", ".clinerules/f.md", ".cline/rules/a.md"})
     check("git", ALL, set())
 

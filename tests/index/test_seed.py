@@ -55,6 +55,10 @@ class Family:
         write_record(str(root), str(folder), System())
         return folder
 
+    def shared(self) -> list[Path]:
+        """Return the files of the second lexical index that are the first one's too."""
+        return [path for path in (self.second.folder / "lexical").iterdir() if path.stat().st_nlink > 1]
+
     def check_equal(self) -> None:
         """Check that the second index is the one that is made where no other work tree is known."""
         fresh = Bench(self.root, self.base / "fresh" / "projects" / "tree")
@@ -102,13 +106,20 @@ def test_seed_reads_only_what_differs(family: Family, parses: list[bytes]) -> No
     family.check_equal()
 
 
+def test_seed_of_a_folder_that_was_no_package(family: Family) -> None:
+    """Its files no longer import themselves by their names."""
+    (family.first.root / "app/vendor/__init__.py").unlink()
+    family.first.start()
+    family.second.start()
+    family.check_equal()
+
+
 def test_seed_shares_files_that_each_index_replaces_for_itself(family: Family) -> None:
     family.first.start()
     (family.first.folder / "vectors").mkdir()
     (family.first.folder / "vectors" / "vectors-1.bin").write_bytes(b"graph")
     family.second.start()
-    shared = [path for path in (family.second.folder / "lexical").iterdir() if path.stat().st_nlink > 1]
-    assert shared
+    assert family.shared()
     assert (family.second.folder / "vectors" / "vectors-1.bin").stat().st_nlink == 2
     before = lexical_files(family.first, "login")
     write_files(family.root, {"app/auth.py": "def logout() -> None: ...\n"})
@@ -147,6 +158,9 @@ def test_seed_that_can_not_be_used_leaves_the_work_to_reading(
     parses.clear()
     family.second.start(**settings)
     assert bool(parses) == (what != "lexical")
+    assert family.shared() == []
+    assert not list(family.second.folder.glob(f"{FILE_NAME}.*")), "nothing of the copy is left"
+    assert family.second.progress.degraded == ()
     family.check_equal()
 
 
@@ -186,6 +200,9 @@ def test_seed_cut_at_any_step_ends_the_same(family: Family, monkeypatch: pytest.
                 family.second.open()
         assert not os.path.exists(family.second.folder / FILE_NAME)
     family.second.open()
+    with family.second.reader() as reader:
+        stamps = {record.stamp.inode for record in reader.load_files().values()}
+    assert stamps == {0}, "no file counts as unchanged before it was compared"
     steps = 0
     while family.second.work():
         steps += 1
@@ -204,3 +221,12 @@ def test_seed_is_taken_while_the_first_index_is_written(family: Family) -> None:
     family.first.settle()
     assert "app/late.py" in lexical_files(family.first, "login")
     family.check_equal()
+
+
+def test_seed_has_the_wanted_versions(family: Family) -> None:
+    family.first.start()
+    with family.first.reader() as reader:
+        found = {name: reader.get_meta(name) or "" for name in ("parser", "linker")}
+    for versions, expected in ((found | {"linker": "0"}, ""), (found, str(family.first.root))):
+        folder = str(family.second.folder)
+        assert seed.seed_index(str(family.root), folder, versions, System()) == expected

@@ -1,4 +1,4 @@
-"""Configuration, build and schema files are divided into blocks, which are sections."""
+"""Configuration and build files are divided into blocks, which are sections."""
 
 from __future__ import annotations
 
@@ -31,16 +31,6 @@ CASES = {
     ),
     "makefile": ("A := 1\n.PHONY: all\nall: a b\n\tcc\n\ntest:\n\trun\n", [("all", 3, 4), ("test", 6, 7)]),
     "dockerfile": ("FROM a:1 AS build\nRUN x\nFROM b\nCOPY c d\n", [("build", 1, 2), ("b", 3, 4)]),
-    "sql": (
-        "CREATE TABLE users (\n  id int\n);\n\ncreate unique index if not exists by_id on users (id);\n",
-        [("users", 1, 3), ("by_id", 5, 5)],
-    ),
-    "hcl": (
-        'resource "a" "b" {\n  c = 1\n}\nlocals{\n}\n',
-        [('resource "a" "b"', 1, 3), ("locals", 4, 5)],
-    ),
-    "protobuf": ("message A {\n}\nservice B {\n  rpc C (A);\n}\n", [("A", 1, 2), ("B", 3, 5)]),
-    "graphql": ("type A {\n  b: Int\n}\nextend type C {\n  d: Int\n}\n", [("A", 1, 3), ("C", 4, 6)]),
 }
 
 

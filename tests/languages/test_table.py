@@ -69,7 +69,7 @@ def test_no_extension_name_or_interpreter_is_claimed_twice() -> None:
 
 def test_the_table_is_read_when_it_is_used_and_loads_no_parser_and_compiles_no_pattern() -> None:
     code = """
-import re, sys
+import re, sys, tomllib
 import msgspec
 compiled = []
 compile = re.compile

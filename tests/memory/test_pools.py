@@ -67,7 +67,7 @@ def test_a_former_pool_joins_once(tree: Worktree, tmp_path: Path) -> None:
     text = (tmp_path / "state/main/experiences.jsonl").read_text()
     assert text.count('"version":99') == 1
     [later] = [json.loads(line) for line in text.splitlines() if "new_field" in line]
-    assert (later["new_field"], later["worktree"]) == ([1], "a")
+    assert (later["new_field"], later["worktree"]) == ([1], tree.id)
     size = len(text)
     for names in (
         list(lines),

@@ -57,6 +57,8 @@ class ParsedDefinition(Struct):
     body: int
     owner: str = ""
     rank: int = 0
+    tail: int = 0
+    """Where the last of the parts begins in which the definition is written."""
 
 
 class DefinitionReader:
@@ -72,6 +74,8 @@ class DefinitionReader:
         self._locals: list[Span] = []
         self._leads: dict[int, int] = {}
         self._claims: dict[int, int] = {}
+        self.names: set[int] = set()
+        """The ends of the names of definitions, which some grammars take for calls."""
 
     def read(self, matches: Iterable[Match]) -> None:
         """Read the matches of the query for definitions; matches of imports are skipped."""
@@ -101,7 +105,20 @@ class DefinitionReader:
             lead = self._leads.get(definition.start)
             if lead is not None:
                 definition.start = definition.head = lead
-        return sorted(found, key=lambda each: (each.start, -each.end))
+        return self._whole(sorted(found, key=lambda each: (each.start, -each.end)))
+
+    def _whole(self, found: Iterable[ParsedDefinition]) -> list[ParsedDefinition]:
+        """Join definitions that are written in several parts, one behind the other."""
+        whole: list[ParsedDefinition] = []
+        for each in found:
+            last = whole[-1] if whole else each
+            same = (each.name, each.kind, each.owner) == (last.name, last.kind, last.owner)
+            if same and each.start >= last.end and self._rules.goes_on(self._source[last.tail : last.end]):
+                last.tail, last.end = each.start, each.end
+            else:
+                each.tail = each.start
+                whole.append(each)
+        return whole
 
     def decorators(self) -> list[Span]:
         """Return the ranges of the decorators, in order."""
@@ -112,6 +129,8 @@ class DefinitionReader:
         kind, name, _, is_only = self._patterns[pattern]
         if is_only:
             self._claims[start] = pattern
+        if "name" in captures:
+            self.names.add(captures["name"][1])
         body = captures["body"][0] if "body" in captures else -1
         owner = ""
         if "target" in captures:
@@ -121,7 +140,7 @@ class DefinitionReader:
         elif "path" in captures:
             name, owner = self._path(captures["path"], kind)
         elif not name:
-            name = self._text.name(captures["name"]).strip("\"'")
+            name = self._rules.name_of(self._text.name(captures.get("name", (start, max(body, start)))))
         if name in ("", "_") or ("tag" in captures and self._text.name(captures["tag"]) == name):
             return
         if kind == "scope":
@@ -140,6 +159,8 @@ class DefinitionReader:
             while end > start and self._source[end - 1] in b" \t\n":
                 end -= 1  # some grammars let a body end where the next line begins
             head_end = captures["head"][1] if "head" in captures else body if body >= 0 else end
+            if body >= end:  # a body beside the node of its head
+                end = captures["body"][1]
             self._found[start, name] = ParsedDefinition(
                 start, end, start, head_end, name, kind, body, owner, pattern
             )

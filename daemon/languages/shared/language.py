@@ -142,6 +142,15 @@ class DefinitionRules:
     has_methods: bool = True
     """Whether a function in a class is a method."""
 
+    def name_of(self, written: str) -> str:
+        """Return the name in a written name; a definition without one is named by its head."""
+        return written.strip("\"'`")
+
+    def goes_on(self, before: bytes) -> bool:
+        """Return whether a definition belongs to the one right before it, which has the same name: to its
+        signature or its first clauses."""
+        return False
+
     def binding_kind(self, bound: BoundName) -> str:
         """Return `constant`, `variable` or `extern` for a bound name; empty if it defines nothing."""
         return bound.kind
@@ -170,6 +179,9 @@ class Language(Struct, frozen=True):
     file_names: tuple[str, ...] = ()
     interpreters: tuple[str, ...] = ()
     comment: str = "//"
+
+    block_comment: tuple[str, str] | None = None
+    """What begins and ends a comment of several lines above a definition, or its documentation there."""
 
     family: str = ""
     """The family of the language, whose files can refer to each other's definitions; empty for a language
@@ -215,7 +227,7 @@ class Language(Struct, frozen=True):
 
     gaps: tuple[tuple[re.Pattern[bytes], bytes], ...] = ()
     """Code that compilers accept and the grammar doesn't: patterns whose first group is overwritten with a
-    byte."""
+    byte, or with a text of its length."""
 
     readable_parts: Callable[[bytes, Callable[[bytes], bool]], bytes] | None = None
     """Overwrites the parts that a grammar can't parse, whose error would swallow the following

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 from collections.abc import Iterable, Sequence
@@ -14,6 +15,7 @@ from tree_sitter import Language as Grammar
 from tree_sitter import Node, Parser, Query, QueryCursor, TreeCursor
 
 from .definitions import DefinitionReader, Match, PatternSettings
+from .grammar_bundle import BUNDLE, GrammarMissing, load_grammar
 from .language import LANGUAGES, Language
 from .markup import component_name, read_markup, with_markup
 from .records import NOTHING, ParsedFile, References, SplitPoint, Symbol
@@ -21,7 +23,9 @@ from .reference_reader import ImportReader, ReferenceReader, Settings
 from .source_text import MAX_NAME, MAX_SIGNATURE, SourceText, Span, clean_source
 from .symbols import UniqueNames, section_ends, sections, symbols_of
 
-PARSER_VERSION: int = 8
+log = logging.getLogger(__name__)
+
+PARSER_VERSION: int = 9
 """Increment this when the same bytes would give another result; stored files are then parsed again."""
 
 
@@ -84,7 +88,9 @@ def parse_source(data: bytes, language: str, path: str = "") -> ParsedFile:
 
 def _parsed_code(source: bytes, text: SourceText, row: Language, lines: int) -> ParsedFile:
     """Parse the code of a file; `text` is the file as it is quoted, which may have more than its code."""
-    toolbox = _toolbox(row.grammar, row.definitions, row.facts, row.calls, row.references)
+    toolbox = _toolbox(row.name)
+    if toolbox is None:
+        return ParsedFile((), (), lines)
     root = _tree(toolbox.grammar, source, row) if not is_tangled(source, row.stalling) else None
     if root is None or _has_wide_error(root):
         return ParsedFile((), (), lines, broken=True)
@@ -108,7 +114,8 @@ def _parsed_code(source: bytes, text: SourceText, row: Language, lines: int) -> 
     points = split_points(root.walk(), source)
     references = NOTHING
     if not is_packed:
-        references = _references(toolbox, root, ReferenceReader(text, row, symbols), facts)
+        reader = ReferenceReader(text, row, symbols, definitions.names)
+        references = _references(toolbox, root, reader, facts)
     return ParsedFile(tuple(symbols), tuple(imports.imports()), lines, root.has_error, points, references)
 
 
@@ -157,19 +164,25 @@ class _Toolbox(Struct, frozen=True):
 
 
 @cache
-def _toolbox(source: str, definitions: str, facts: str, calls: str, references: str) -> _Toolbox:
-    """Load a language's grammar and compile its queries, once in a process; languages may share them."""
-    module, _, function = source.partition(":")
-    grammar = Grammar(getattr(import_module(module), function)())
-    defining = Query(grammar, expanded(definitions))
-    all_matches = Query(grammar, expanded(f"{definitions}\n{facts}")) if facts else defining
+def _toolbox(language: str) -> _Toolbox | None:
+    """Load a language's grammar and compile its queries, once in a process; None if it can't be loaded."""
+    row = LANGUAGES[language]
+    module, _, function = row.grammar.partition(":")
+    try:
+        pointer = load_grammar(function) if module == BUNDLE else getattr(import_module(module), function)()
+    except GrammarMissing as error:
+        log.warning("%s; its files are read without definitions", error)
+        return None
+    grammar = Grammar(pointer)
+    definitions = Query(grammar, expanded(row.definitions))
+    all_matches = Query(grammar, expanded(f"{row.definitions}\n{row.facts}")) if row.facts else definitions
     settings = tuple(all_matches.pattern_settings(index) for index in range(all_matches.pattern_count))
     return _Toolbox(
         grammar,
-        defining,
-        tuple(PatternSettings.of(setting) for setting in settings[: defining.pattern_count]),
-        Query(grammar, calls) if calls else None,
-        Query(grammar, expanded(references)) if references else None,
+        definitions,
+        tuple(PatternSettings.of(setting) for setting in settings[: definitions.pattern_count]),
+        Query(grammar, row.calls) if row.calls else None,
+        Query(grammar, expanded(row.references)) if row.references else None,
         all_matches,
         settings,
     )
@@ -303,10 +316,11 @@ def _open(piece: bytes, sign: bytes) -> int:
 
 
 def _over(filler: bytes, match: re.Match[bytes]) -> bytes:
-    """Return the match with its first group overwritten."""
+    """Return the match with its first group overwritten, by each character or by a text of its length."""
     whole, start = match[0], match.start()
     first, last = match.start(1) - start, match.end(1) - start
-    return whole[:first] + _NOT_LINE_END.sub(filler, whole[first:last]) + whole[last:]
+    inner = filler if len(filler) == last - first else _NOT_LINE_END.sub(filler, whole[first:last])
+    return whole[:first] + inner + whole[last:]
 
 
 _NOT_LINE_END = re.compile(rb"[^\n]")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple, cast, get_args
 
 from .chains import ELEMENT, EXPRESSION_MAX, INFERRED, chain_of, shortened, type_chains
@@ -52,9 +53,17 @@ is one of these words; tree-sitter's own predicates can crash when a query is fr
 
 
 class ReferenceReader:
-    """Collects the references of one code file; `symbols` are its definitions in source order."""
+    """Collects the references of one code file; `symbols` are its definitions in source order, and `names`
+    the ends of their names."""
 
-    def __init__(self, text: SourceText, language: Language, symbols: Sequence[Symbol]) -> None:
+    def __init__(
+        self,
+        text: SourceText,
+        language: Language,
+        symbols: Sequence[Symbol],
+        names: AbstractSet[int] = frozenset(),
+    ) -> None:
+        self._names = names
         self._text = text
         self._language = language
         self._symbols = symbols
@@ -126,7 +135,7 @@ class ReferenceReader:
         kept: list[Reference] = []
         for place, owner in sorted(self._references.items()):
             at, kind, chain = place
-            if kind == _USE and at in claimed:
+            if at in self._names if kind == _CALL else kind == _USE and at in claimed:
                 continue
             # A call counts at the line of its last name, because a fluent call spans many lines.
             line = self._text.line(at - 1 if kind == _CALL else at)

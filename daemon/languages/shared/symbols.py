@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from .definitions import BINDINGS, ParsedDefinition
@@ -188,11 +189,11 @@ _LEAD = re.compile(rb"(?<![\w$.])(?:(?:export|default|declare|const|let|var|type
 _ARGUMENTS = re.compile(rb"\([^()]*(?:\([^()]*\)[^()]*)*\)")
 
 
-_SPACE = {
-    "#": re.compile(rb"(?:\s|#[^\n]*)*"),
-    "--": re.compile(rb"(?:\s|--[^\n]*)*"),
-    "//": re.compile(rb"(?:\s|//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)*"),
-}
+@cache
+def _space(comment: str) -> re.Pattern[bytes]:
+    """Return the pattern of the space and comments between a decorator and what it decorates."""
+    block = r"|/\*(?:[^*]|\*(?!/))*\*/" if comment == "//" else ""
+    return re.compile(rf"(?:\s|{re.escape(comment)}[^\n]*{block})*".encode())
 
 
 class _Heads:
@@ -203,7 +204,8 @@ class _Heads:
         self._source = text.source
         self._rules = language.definition_rules
         self._comment = language.comment
-        space = _SPACE[self._comment]
+        space = _space(self._comment)
+        self._block = language.block_comment or _BLOCKS.get(self._comment)
         self._decorator_at: dict[int, int] = {}
         self._decorator_before: dict[int, int] = {}
         for start, end in decorators:
@@ -267,9 +269,9 @@ class _Heads:
         written = self._rules.doc_text(self._source, start)
         if written is not None:
             return summary(written.split("\n"))
-        above = comment_above(self._text, start, self._comment)
+        above = comment_above(self._text, start, self._comment, self._block)
         if not above and definition.head > start:
-            above = comment_above(self._text, definition.head, self._comment)
+            above = comment_above(self._text, definition.head, self._comment, self._block)
         return above
 
 
@@ -291,10 +293,10 @@ def docstring(text: SourceText, body: int) -> str:
     return summary(text.slice(match.end(), end).split("\n"))
 
 
-def comment_above(text: SourceText, start: int, mark: str) -> str:
+def comment_above(text: SourceText, start: int, mark: str, block: tuple[str, str] | None = None) -> str:
     """Return the first sentence of the comment directly above a definition.
 
-    `mark` begins a line comment in its language: `//`, `#` or `--`.
+    `mark` begins a line comment in its language: `//`, `#` or `--`. `block` are the signs around a block.
     """
     source = text.source
     line = text.line_start(start)
@@ -303,32 +305,35 @@ def comment_above(text: SourceText, start: int, mark: str) -> str:
     comments: list[str] = []
     floor = max(0, line - _MAX_COMMENT)
     marker = mark.encode()
+    opening, closing = (each.encode() for each in block) if block is not None else (b"\n", b"\n")
     while line > floor:
         above = source.rfind(b"\n", 0, line - 1) + 1
         content = source[max(above, line - 400) : line].strip()
-        if not content.startswith(marker) or content.startswith((b"#!", b"--[[", b"--]]", b"//!<")):
+        if not content.startswith(marker) or content.startswith((b"#!", b"//!<", opening)):
             break
-        comments.append(content.decode("utf-8", "ignore").lstrip(_MARKS[mark]).removeprefix(" "))
+        if content.endswith(closing):
+            break
+        comments.append(content.decode("utf-8", "ignore").lstrip(_MARKS.get(mark, mark)).removeprefix(" "))
         line = above
     comments = [each for each in reversed(comments) if not _DIRECTIVE.match(each.strip())]
     if comments:
         # A line that ends like a statement is code that was commented out.
         return "" if comments[0].rstrip().endswith((";", "{", "(", "}")) else _line_summary(comments)
-    opening, closing = _BLOCKS.get(mark, (b"", b""))
-    if not opening:
+    if block is None:
         return ""
     end = len(source[floor:line].rstrip(b" \t\n")) + floor
-    opened = source.rfind(opening, floor, end) if source.endswith(closing, floor, end) else -1
+    inner = end - len(closing)
+    opened = source.rfind(opening, floor, inner) if source.endswith(closing, floor, end) else -1
     if opened < 0 or source[text.line_start(opened) : opened].strip():
         return ""
     # Older JSDoc may be followed by an empty line; an ordinary comment there belongs to other code.
     if source.count(b"\n", end, line) > (2 if source.startswith(b"/**", opened) else 1):
         return ""
-    return _block_summary(text.slice(opened + len(opening), min(end - 2, opened + 4000)))
+    return _block_summary(text.slice(opened + len(opening), min(inner, opened + 4000)))
 
 
-_MARKS = {"//": "/!", "#": "#", "--": "-"}
-_BLOCKS = {"//": (b"/*", b"*/"), "--": (b"--[[", b"]]")}
+_MARKS = {"//": "/!", "#": "#'", "--": "-|", "!": "!<>"}
+_BLOCKS = {"//": ("/*", "*/")}
 _DOCSTRING = re.compile(rb"""(?:\s*#[^\n]*\n)*\s*[rRuU]?(\"\"\"|'''|"|')""")
 # Comments for tools, not for readers.
 _DIRECTIVE = re.compile(
@@ -396,7 +401,7 @@ def summary(lines: Sequence[str]) -> str:
             paragraph.append(content)
         if (paragraph and (not content or content.endswith((".", "!", "?", ":")))) or len(paragraph) > 8:
             break
-    summary = " ".join(" ".join(paragraph)[: 4 * MAX_DOC].split()).strip("/=-#~ ")
+    summary = " ".join(" ".join(paragraph)[: 4 * MAX_DOC].split()).strip("/=-#~| ")
     sentence = _SENTENCE.search(summary)
     if sentence is not None:
         summary = summary[: sentence.end()]
