@@ -88,7 +88,7 @@ def parse_source(data: bytes, language: str, path: str = "") -> ParsedFile:
 
 def _parsed_code(source: bytes, text: SourceText, row: Language, lines: int) -> ParsedFile:
     """Parse the code of a file; `text` is the file as it is quoted, which may have more than its code."""
-    toolbox = _toolbox(row.name)
+    toolbox = _toolbox(row.grammar, row.definitions, row.facts, row.calls, row.references)
     if toolbox is None:
         return ParsedFile((), (), lines)
     root = _tree(toolbox.grammar, source, row) if not is_tangled(source, row.stalling) else None
@@ -164,25 +164,25 @@ class _Toolbox(Struct, frozen=True):
 
 
 @cache
-def _toolbox(language: str) -> _Toolbox | None:
-    """Load a language's grammar and compile its queries, once in a process; None if it can't be loaded."""
-    row = LANGUAGES[language]
-    module, _, function = row.grammar.partition(":")
+def _toolbox(source: str, definitions: str, facts: str, calls: str, references: str) -> _Toolbox | None:
+    """Load a language's grammar and compile its queries, once in a process; languages may share them. Return
+    None if the grammar can't be loaded."""
+    module, _, function = source.partition(":")
     try:
         pointer = load_grammar(function) if module == BUNDLE else getattr(import_module(module), function)()
     except GrammarMissing as error:
         log.warning("%s; its files are read without definitions", error)
         return None
     grammar = Grammar(pointer)
-    definitions = Query(grammar, expanded(row.definitions))
-    all_matches = Query(grammar, expanded(f"{row.definitions}\n{row.facts}")) if row.facts else definitions
+    defining = Query(grammar, expanded(definitions))
+    all_matches = Query(grammar, expanded(f"{definitions}\n{facts}")) if facts else defining
     settings = tuple(all_matches.pattern_settings(index) for index in range(all_matches.pattern_count))
     return _Toolbox(
         grammar,
-        definitions,
-        tuple(PatternSettings.of(setting) for setting in settings[: definitions.pattern_count]),
-        Query(grammar, row.calls) if row.calls else None,
-        Query(grammar, expanded(row.references)) if row.references else None,
+        defining,
+        tuple(PatternSettings.of(setting) for setting in settings[: defining.pattern_count]),
+        Query(grammar, calls) if calls else None,
+        Query(grammar, expanded(references)) if references else None,
         all_matches,
         settings,
     )
