@@ -202,7 +202,7 @@ def _how_found(host: Host, files: HostFiles, place: SettingsPlace) -> str:
         return path
     for target in (*files.hooks, *files.mcp):
         folder = target.path
-        for _ in range(target.folders + 1):
+        for _ in range(target.folders + 1 - target.shared):
             if os.path.lexists(folder):
                 return folder
             folder = os.path.dirname(folder)

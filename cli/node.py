@@ -42,7 +42,8 @@ def node_command(node: Reply, run: Run) -> Iterator[str]:
     place = f"{node['kind']}, line{'' if first == last else 's'} {lines_of(first, last)}"
     yield f"{terminal.styled(clean(node['node_id']), bold=True)} ({clean(place)})"
     text = clean_lines(node["definition"]) if terminal.is_terminal(sys.stdout) else node["definition"]
-    yield from numbered(text, first)
+    is_notebook = node["path"].endswith(".ipynb")  # most lines of its file are outputs, and come as blank
+    yield from (row for row in numbered(text, first) if not (is_notebook and row.strip().isdigit()))
     if node["truncated"]:
         yield "…"
     if node.get("remark"):

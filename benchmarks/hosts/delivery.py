@@ -87,7 +87,12 @@ def _missing_context(sent: Sent) -> str:
     request = answered(sent.requests, sent.prompt)
     if request is None:
         return "it didn't reach the model"
-    brought = [element for element in elements_beside(request, sent.prompt) if START not in element]
+    # Some hosts get the start and the context of the first prompt in one.
+    brought = [
+        element
+        for element in elements_beside(request, sent.prompt)
+        if START not in element or "## Focus Area" in element
+    ]
     if any(str(sent.file) in element for element in brought):
         return ""
     return f"{len(brought)} elements beside it, none with {sent.file}"

@@ -10,7 +10,7 @@ from ..compression.records import Compress
 from ..compression.service import compress
 from ..config.settings import WeightsConfig
 from ..index.service import Reader
-from ..languages.shared.language import fence_tag, language_of
+from ..languages.shared.language import file_tag
 from ..project.records import Content, ProjectMetadata
 from ..rules.records import ItemPlan, RuleFiles
 from ..rules.service import plan_without_session, rule_files
@@ -112,7 +112,7 @@ class BuildState(Struct):
         """Return a file's content with its definitions, which are unknown for an unsaved buffer."""
         cached = self.sources.get(path)
         if cached is None or cached.text is not content.text:
-            tag, unsaved = fence_tag(language_of(path)), self.files.unsaved(path)
+            tag, unsaved = file_tag(path, content.text), self.files.unsaved(path)
             symbols = () if unsaved else self.files.symbols(path)
             cached = self.sources[path] = FileSource(path, content.text, tag, symbols, self.gathered.compress)
         return cached

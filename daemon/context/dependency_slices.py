@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from ..languages.shared.language import fence_tag, language_of
+from ..languages.shared.language import file_tag, language_of
 from ..project.service import role_of
 from .build_state import BuildState, content_key
 from .file_forms import OutlineForms, name_of
@@ -140,7 +140,7 @@ def _outline(
     if not symbols and not passed_on and state.files.is_bare(path):
         state.left_out.add(path)
         return None
-    forms = OutlineForms(path, relation, content, symbols, fence_tag(language_of(path)), passed_on)
+    forms = OutlineForms(path, relation, content, symbols, file_tag(path, content.text), passed_on)
     return Slice(
         id=f"dependency:{path}",
         type="dependency",

@@ -167,6 +167,12 @@ class Contexts:
         # Before the cache is read, since the cache key depends on it.
         metadata = await self._sources.metadata(project, times.gathered)
         await self._sources.settle_decisions(project, times.gathered)
+        if fresh == "tree":
+            linked = self._permissions.linked_now(project, job.caller.policy)
+            syncing = [
+                self._freshness.sync(other, times.gathered) for _, other in linked if other is not None
+            ]
+            await asyncio.gather(*syncing)
         validity = self._validity(job, compared)
         built = self._cached(job, validity)
         cached = built is not None

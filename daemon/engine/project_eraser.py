@@ -97,13 +97,14 @@ class ProjectEraser:
         home, others = await self._projects.family_of(root)
         kept = await self._work.in_writer(partial(_kept, home, others, self._system))
         if dry_run:
-            counts = await self._counts(root, home, kept, problems)
+            counts = await self._counts(root, home, problems, keeps_pool=bool(others))
             _refuse_unknown(root, counts)
             return ForgottenProject(root, counts, "; ".join(problems), kept)
         # First, since the graft that runs may be waiting for the project.
         async with self.pause(partial(self._projects.is_in, root)), self._projects.closed_meanwhile(root):
-            counts = await self._counts(root, home, kept, problems)
+            counts = await self._counts(root, home, problems, keeps_pool=bool(others))
             counts["embeddings"] = await self._forget_embeddings(root, folder, problems)
+            remove = partial(_remove, folder, home, keeps_pool=bool(others))
             for what, removal in (
                 ("scopes", partial(self._scoping.forget_project, root)),
                 ("sessions", partial(self._sessions.forget_project, root)),
@@ -112,7 +113,7 @@ class ProjectEraser:
                 ("approved tool servers", partial(self._items.forget_project, root)),
                 (
                     "index, items and decisions",
-                    partial(self._work.in_writer, partial(_remove, folder, home, kept)),
+                    partial(self._work.in_writer, remove),
                 ),
             ):
                 try:
@@ -152,9 +153,10 @@ class ProjectEraser:
                 except (FovealError, DatabaseError, OSError) as error:
                     log.warning("the index of %s, which git has removed, stays for now: %s", root, error)
 
-    async def _counts(self, root: str, home: str, kept: str, problems: list[str]) -> dict[str, int]:
+    async def _counts(self, root: str, home: str, problems: list[str], *, keeps_pool: bool) -> dict[str, int]:
         """Count what is kept of a project; add to the problems what can't be counted."""
         folder = self._projects.folder_of(root)
+        count = partial(_in_folders, folder, home, self._system, keeps_pool=keeps_pool)
         requests = contexts = events = trusted = 0
         try:
             requests, contexts, events = await self._deliveries.counts_of(root)
@@ -165,7 +167,7 @@ class ProjectEraser:
         except StateError as error:
             problems.append(f"its trusted files can't be counted ({error})")
         return {
-            **await self._work.in_writer(partial(_in_folders, folder, home, kept, self._system)),
+            **await self._work.in_writer(count),
             "contexts": contexts,
             "requests": requests,
             "sessions": len((await self._sessions.list(root)).sessions),
@@ -219,12 +221,12 @@ def _kept(home: str, others: Sequence[str], system: System) -> str:
     )
 
 
-def _in_folders(folder: str, home: str, kept: str, system: System) -> dict[str, int]:
-    """Count what lies in a project's folder, and the decisions in that of its family if they aren't kept."""
+def _in_folders(folder: str, home: str, system: System, *, keeps_pool: bool) -> dict[str, int]:
+    """Count what lies in a project's folder, and the decisions in that of its family if they don't stay."""
     index_bytes = 0
     for above, _, names in os.walk(folder):
         for name in names:
-            if kept and above == home and name.startswith(POOL_PREFIX):
+            if keeps_pool and above == home and name.startswith(POOL_PREFIX):
                 continue
             with suppress(OSError):  # the indexer removes files of its own
                 index_bytes += os.path.getsize(os.path.join(above, name))
@@ -235,7 +237,7 @@ def _in_folders(folder: str, home: str, kept: str, system: System) -> dict[str, 
             items = len(stored.drafts)
         with suppress(FovealError):
             pool = Pool(os.path.join(home, POOL_FILE), system)
-            decisions = 0 if kept else pool.statistics().experiences
+            decisions = 0 if keeps_pool else pool.statistics().experiences
     return {"index_bytes": index_bytes, "items": items, "decisions": decisions, "feedback": 0}
 
 
@@ -260,28 +262,30 @@ def _remove_derived(root: str, folder: str) -> list[str] | None:
         else:
             os.unlink(path)
     if not left:
-        _remove(folder, folder, "")
+        _remove(folder, folder, keeps_pool=False)
     return left
 
 
-def _remove(folder: str, home: str, kept: str) -> None:
+def _remove(folder: str, home: str, *, keeps_pool: bool) -> None:
     """Remove a project's folder, its record last: after a crash the project is still known. The pool of its
-    family goes too if it isn't kept."""
-    if home != folder and not kept:
-        _remove(home, home, "")
-    stays = {RECORD}
+    family, in the folder `home`, goes or stays."""
+    pool = [name for name in os.listdir(home) if name.startswith(POOL_PREFIX)] if os.path.isdir(home) else []
+    if home != folder and not keeps_pool:
+        for name in pool:
+            os.unlink(os.path.join(home, name))
+        with suppress(OSError):  # it is the folder of the main work tree, too
+            os.rmdir(home)
+    left = {RECORD, *(pool if keeps_pool and home == folder else ())}
     with suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
-            if kept and folder == home and entry.name.startswith(POOL_PREFIX):
-                stays.add(entry.name)
-            elif entry.name == RECORD:
+            if entry.name in left:
                 continue
-            elif entry.is_dir(follow_symlinks=False):
+            if entry.is_dir(follow_symlinks=False):
                 shutil.rmtree(entry.path)
             else:
                 os.unlink(entry.path)
-    if len(stays) > 1:
+    if left == {RECORD}:
+        shutil.rmtree(folder, ignore_errors=True)
+    else:
         with suppress(FileNotFoundError):
             os.unlink(os.path.join(folder, RECORD))
-    else:
-        shutil.rmtree(folder, ignore_errors=True)

@@ -6,4 +6,4 @@ from .border import CROSSING, INHERITS, Decided
 from .code_graph import CALLS, CLASSES, FOUND_MAX, Certainty, Findings, FindPlaces, FoundPlace, Meaning
 from .connection import IMPACT_DEPTH
 from .subjects import PLACE
-from .usages import UNCALLED, Needed, Role
+from .usages import NEIGHBOURS_MAX, UNCALLED, Needed, Role

@@ -93,13 +93,16 @@ class ImportTable:
             [(target, missing, row) for row, target, missing in updates],
         )
 
-    def put_keys(self, keys: Iterable[tuple[int, Sequence[str]]]) -> None:
-        """Write new retry keys of imports, given as (row id, keys)."""
+    def put_keys(self, keys: Iterable[tuple[int, Sequence[str]]]) -> set[int]:
+        """Write new retry keys of imports, given as (row id, keys); return the rows whose keys changed."""
+        changed = set()
         for row, wanted in keys:
             found = {key for (key,) in self._db.execute(_KEYS, (row,))}
             if found != set(wanted):
                 self._db.execute("DELETE FROM import_keys WHERE import_id = ?", (row,))
                 self._db.executemany(_PUT_KEY, [(key, row) for key in wanted])
+                changed.add(row)
+        return changed
 
 
 _PUT_KEY = "INSERT OR IGNORE INTO import_keys VALUES (?, ?)"

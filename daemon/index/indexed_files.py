@@ -192,7 +192,7 @@ class ImportTargets:
     ) -> Collection[str]:
         """Resolve the imports again whose target may have changed, in the caller's transaction.
 
-        Returns the files with an import whose target did change.
+        Returns the files with an import whose target did change, or the way in which it was found.
         """
         updates = []
         importers: dict[str, None] = {}
@@ -203,8 +203,9 @@ class ImportTargets:
                 updates.append((found.row, target, missing))
                 importers[found.importer] = None
         self._store.imports.update(updates)
-        # They depend on what was found, and on the rules.
-        self._store.imports.put_keys((found.row, self._retry_keys(found)) for found in candidates)
+        # Keys depend on what was found, and on the rules. Of an import of the file itself only they change.
+        changed = self._store.imports.put_keys((found.row, self._retry_keys(found)) for found in candidates)
+        importers.update((found.importer, None) for found in candidates if found.row in changed)
         return importers.keys()
 
     def _candidates(

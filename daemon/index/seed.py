@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from contextlib import closing, suppress
 
 from ..core.errors import FovealError
-from ..core.storage import copy_database, remove_database
+from ..core.storage import copy_database
 from ..core.system import System
-from ..project.service import git, project_folder
+from ..project.service import head, project_folder, worktree_of, worktrees
 from .lexical_files import FOLDER, LISTING, check_format, read_listing
 from .lexical_indexer import FILLED_FROM
 from .store import FILE_NAME, Reader, rebase
@@ -41,7 +41,7 @@ def seed_index(root: str, folder: str, versions: Mapping[str, str], system: Syst
     for sibling, source in _siblings(root, folder, system)[:SIBLINGS_MAX]:
         try:
             os.makedirs(folder, mode=0o700, exist_ok=True)
-            remove_database(copied)
+            _remove_copies(copied)
             _check_versions(source, versions)
             copy_database(os.path.join(source, FILE_NAME), copied)
             is_lexical = _link_lexical(source, folder)
@@ -51,7 +51,7 @@ def seed_index(root: str, folder: str, versions: Mapping[str, str], system: Syst
         except Exception as error:  # noqa: BLE001 - whatever is wrong with it, all files can be read instead
             log.info("the index of %s is no seed for that of %s: %s", sibling, root, error)
             with suppress(OSError):
-                remove_database(copied)
+                _remove_copies(copied)
         else:
             log.info("the index of %s is made from that of %s", root, sibling)
             return sibling
@@ -60,29 +60,31 @@ def seed_index(root: str, folder: str, versions: Mapping[str, str], system: Syst
 
 def _siblings(root: str, folder: str, system: System) -> list[tuple[str, str]]:
     """Return the roots of the other work trees of a project's repository with their folders that have an
-    index, the best to copy first.
-
-    Both sides must name each other, since a project's `.git` may name any folder, and another project's index
-    must never be shown in it.
+    index, the best to copy first; see family.py for why these are never other projects.
     """
-    common = git.common_folder(root)
-    trees = [] if common is None else git.work_trees(common)
-    if common is None or root not in trees:
-        return []
+    tree = worktree_of(root, System())
     state, commit = os.path.dirname(os.path.dirname(folder)), _commit(root)
     found = []
-    for other in dict.fromkeys(trees):
-        source = project_folder(state, other)
+    for other in () if tree is None else worktrees(tree.common, System()):
+        source = project_folder(state, other.root)
         with suppress(OSError):
             changed = system.stat(os.path.join(source, FILE_NAME)).st_mtime_ns
-            if other != root and git.common_folder(other) == common:
-                found.append((_commit(other) == commit, changed, other, source))
+            if other.root != root:
+                found.append((_commit(other.root) == commit, changed, other.root, source))
     return [(other, source) for _, _, other, source in sorted(found, reverse=True)]
 
 
 def _commit(root: str) -> str:
-    head = git.head(root)
-    return "" if head is None else head.commit
+    found = head(root)
+    return "" if found is None else found.commit
+
+
+def _remove_copies(path: str) -> None:
+    """Remove what was copied before, with its logs and what was damaged in it."""
+    folder, name = os.path.split(path)
+    for other in os.listdir(folder):
+        if other.startswith(name):
+            os.unlink(os.path.join(folder, other))
 
 
 def _check_versions(source: str, versions: Mapping[str, str]) -> None:

@@ -410,9 +410,13 @@ class Reader:
 
 def rebase(path: str, system: System, dropped: Iterable[str] = ()) -> None:
     """Make the copy of an index that of another folder with the same project: all files count as touched, and
-    what happened to the other files is forgotten, with the settings `dropped`."""
-    database = open_database(path, SCHEMA, SCHEMA_VERSION, system, check=False, derived=True).database
+    what happened to the other files is forgotten, with the settings `dropped`. Raises `DatabaseError` if it
+    is damaged."""
+    opened = open_database(path, SCHEMA, SCHEMA_VERSION, system, derived=True, probe=_load_files)
+    database = opened.database
     try:
+        if opened.replaced:
+            raise DatabaseError(opened.replaced)
         with transaction(database):
             database.execute("UPDATE files SET mtime_ns = 0, ctime_ns = 0, inode = 0, racy = 1")
             database.execute("UPDATE activity SET edits = 0, edited_ns = 0")

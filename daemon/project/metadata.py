@@ -436,7 +436,7 @@ def _manifests(tree: Tree, system: System) -> tuple[tuple[str, Stamp], ...]:
 
 
 def _languages(files: Mapping[str, FileRecord]) -> tuple[tuple[str, float], ...]:
-    counts = Counter(language_of(path) for path in files)
+    counts = Counter(record.language or language_of(path) for path, record in files.items())
     for kind in NO_SOURCE:
         counts.pop(kind, None)
     total = sum(counts.values())

@@ -356,14 +356,20 @@ def _neighbours_in(
 
 
 def _with_neighbours(node: Answer, found: dict[str, list[Answer]]) -> Answer:
-    """Return a node with its neighbours in other projects, which replace what was known by name only."""
+    """Return a node with its neighbours in other projects, which replace what was known by name only; `more`
+    also names the lists that are cut here."""
+    from ..graph.records import NEIGHBOURS_MAX  # loaded by a thread before
+
     merged: dict[str, list[Answer]] = {}
+    more: list[str] = []
     for relation, entries in found.items():
         taken = {(each["path"], each["line"], each.pop("name", "")) for each in entries}
         known = node.get(relation, [])
         own = [each for each in known if (each["path"], each["line"], each.get("name", "")) not in taken]
-        merged[relation] = [*entries, *own]
-    return node | merged
+        merged[relation] = [*entries[:NEIGHBOURS_MAX], *own]
+        if len(entries) > NEIGHBOURS_MAX and relation not in node.get("more", ()):
+            more.append(relation)
+    return node | merged | ({"more": [*node.get("more", ()), *more]} if more else {})
 
 
 def _read_changes(snapshot: ProjectSnapshot, span: str) -> Diff:

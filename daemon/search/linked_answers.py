@@ -25,9 +25,6 @@ OWN_ODDS: Final = 1.5
 the commits of `shifts` .95 then have a file of their own project first if they are asked there, and .82 if
 they are asked in one that links it; with 1 it is .89 for both, with 3 .99 and .58."""
 
-SURE: Final = 0.9
-"""Minimum probability of a file in which the question names a line or quotes its text."""
-
 
 class OtherProject(Struct, frozen=True):
     """Another project that a question is asked in, as far as the agent's policy there allows; `open` opens it
@@ -47,7 +44,7 @@ def shifts(results: Sequence[SearchResult]) -> list[float]:
     file of all. Of 480 commits to eight projects, asked for by their messages, .77 then have a changed file
     first, and .78 if only their own project is asked; without this .47.
     """
-    files = [_best(map(_of_file, ranked)) for ranked in map(_ranked, results)]
+    files = [_best(hit.probability for hit in ranked) for ranked in map(_ranked, results)]
     definitions = [_best(map(_of_definitions, ranked)) for ranked in map(_ranked, results)]
     above = [meant - file for file, meant in zip(files, definitions, strict=True)]
     own = [0.0 if place == 0 else log(OWN_ODDS) for place in range(len(results))]
@@ -159,17 +156,13 @@ def of_files(result: SearchResult, *, is_own: bool) -> dict[str, float]:
     found: dict[str, float] = {}
     most = 0.0
     for hit in reversed(result.hits):
-        most = max(most, _of_file(hit) if is_own else _less(_of_file(hit), log(OWN_ODDS)))
+        most = max(most, hit.probability if is_own else _less(hit.probability, log(OWN_ODDS)))
         found[hit.node_id] = most
     return found
 
 
 def _ranked(result: SearchResult) -> list[Hit]:
     return [hit for hit in result.hits if not hit.certainty]
-
-
-def _of_file(hit: Hit) -> float:
-    return max(hit.probability, SURE) if hit.line else hit.probability
 
 
 def _of_definitions(hit: Hit) -> float:

@@ -15,7 +15,6 @@ from ..core.storage import DatabaseError
 from ..graph.records import UNCALLED
 from ..graph.service import fitting
 from ..index.service import Reader, masked_symbols
-from ..languages.shared.notebook import shown_text
 from ..languages.shared.qualified_names import base_name
 from ..languages.shared.records import Symbol
 from ..privacy.policy import Policy
@@ -70,7 +69,7 @@ def _describe(
 ) -> dict[str, Any]:
     lines = split_lines(text)
     start, end = (symbol.start_line, symbol.end_line) if symbol else (1, len(lines))
-    definition = shown_text(path, "\n".join(lines[start - 1 : end]))
+    definition = "\n".join(lines[start - 1 : end])
     cut = definition.encode("utf-8", "replace")[:DEFINITION_BYTES].decode("utf-8", "ignore")
     inside = [one for one in symbols if one is not symbol and start <= one.start_line and one.end_line <= end]
     node: dict[str, Any] = {

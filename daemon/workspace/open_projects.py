@@ -7,6 +7,7 @@ import contextlib
 import os
 from collections.abc import AsyncIterator, Iterator, Mapping
 from functools import partial
+from itertools import compress
 
 from ..config.files import IN_FORCE, load_project_config
 from ..config.settings import Environment, ProjectConfig, UserConfig
@@ -165,15 +166,15 @@ class OpenProjects:
 
     async def family_of(self, root: str) -> tuple[str, tuple[str, ...]]:
         """Return the folder with the pool of a project, and the roots of the others whose pool it is too:
-        work trees of the repository that were opened and exist."""
+        work trees of the repository that were opened, without linked ones that are gone."""
         known = await self._work.in_builder(
             partial(known_projects, self._environment.state_dir, self._system)
         )
         homes = {record.root: record.home for record in known}
         home = homes.get(root) or root
         family = [other for other, its_home in homes.items() if its_home == home and other != root]
-        others = await asyncio.to_thread(lambda: tuple(filter(os.path.isdir, family)))
-        return self.folder_of(home), others
+        is_there = await asyncio.to_thread(lambda: [each == home or os.path.isdir(each) for each in family])
+        return self.folder_of(home), tuple(compress(family, is_there))
 
     async def is_in(self, root: str, folder: str) -> bool:
         """Whether a folder, which may be gone, belongs to a project."""

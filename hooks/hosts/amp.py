@@ -16,7 +16,7 @@ FILE = "amp/settings.json"
 def _servers(level: host.Level, place: host.SettingsPlace) -> host.SettingsPath:
     if level == "project":
         return host.SettingsPath(os.path.join(place.root, f".{FILE}"))
-    return host.SettingsPath(os.path.join(place.folder("XDG_CONFIG_HOME", ".config"), FILE), 2)
+    return host.SettingsPath(os.path.join(place.folder("XDG_CONFIG_HOME", ".config"), FILE), 2, 1)
 
 
 AMP = host.Host(

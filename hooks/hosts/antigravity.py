@@ -75,7 +75,7 @@ def _prompt_in(transcript: str, agent_type: str) -> str:
 def _path(name: str) -> host.PathOf:
     return lambda level, place: host.SettingsPath(
         os.path.join(place.root if level == "project" else place.home, FOLDERS[level], name),
-        1 if level == "project" else 2,
+        *((1,) if level == "project" else (2, 1)),
     )
 
 

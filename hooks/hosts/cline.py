@@ -155,7 +155,7 @@ def _entry(command: Sequence[str]) -> dict[str, Any]:
 def _hooks(level: host.Level, place: host.SettingsPlace) -> host.SettingsPath:
     if level == "project":
         return host.SettingsPath(os.path.join(place.root, ".clinerules", "hooks"), 2)
-    return host.SettingsPath(os.path.join(place.home, "Documents", "Cline", "Hooks"), 3)
+    return host.SettingsPath(os.path.join(place.home, "Documents", "Cline", "Hooks"), 3, 1)
 
 
 def _servers(level: host.Level, place: host.SettingsPlace) -> host.SettingsPath | None:

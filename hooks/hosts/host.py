@@ -54,10 +54,12 @@ class SettingsPlace(Struct, frozen=True):
 
 
 class SettingsPath(Struct, frozen=True):
-    """A settings file, and the number of its parent folders that are removed with it if they are empty."""
+    """A settings file, and the number of its parent folders that are removed with it if they are empty; the
+    outer `shared` of these aren't the host's alone, so that they tell nothing of it."""
 
     path: str
     folders: int = 1
+    shared: int = 0
 
 
 PathOf = Callable[[Level, SettingsPlace], SettingsPath]

@@ -58,13 +58,14 @@ def _plugin(level: host.Level, place: host.SettingsPlace) -> host.SettingsPath:
     if level == "project":
         return host.SettingsPath(os.path.join(place.root, ".opencode", "plugins", f"{host.NAME}.js"), 2)
     # One folder more: the user's settings folder, if ours were the first settings in it.
-    return host.SettingsPath(os.path.join(_user_folder(place), "plugins", f"{host.NAME}.js"), 3)
+    return host.SettingsPath(os.path.join(_user_folder(place), "plugins", f"{host.NAME}.js"), 3, 1)
 
 
 def _servers(level: host.Level, place: host.SettingsPlace) -> host.SettingsPath:
     folder = place.root if level == "project" else _user_folder(place)
     found = [name for name in SETTINGS if os.path.lexists(os.path.join(folder, name))]
-    return host.SettingsPath(os.path.join(folder, (found or SETTINGS)[0]), 0 if level == "project" else 2)
+    parents = (0, 0) if level == "project" else (2, 1)
+    return host.SettingsPath(os.path.join(folder, (found or SETTINGS)[0]), *parents)
 
 
 def _read_server(fields: ServerDefinition) -> ServerSettings:

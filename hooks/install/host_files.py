@@ -122,7 +122,9 @@ def _hook_targets(
     if isinstance(settings, HookScripts):
         for event in events:
             whole, path = hook_script(program, host.name, event.name), os.path.join(file.path, event.name)
-            yield Target(path, (whole,), file.folders, within, executable=True, is_made=True)
+            yield Target(
+                path, (whole,), file.folders, within, executable=True, shared=file.shared, is_made=True
+            )
         return
     part: TargetPart
     if isinstance(settings, SettingsHooks):
@@ -138,7 +140,8 @@ def _hook_targets(
     else:
         part = plugin_file(settings, program)
     parts = (part, StatusLine(host.status_line, program, line)) if host.status_line else (part,)
-    yield Target(file.path, parts, file.folders, within, is_made=not isinstance(settings, SettingsHooks))
+    is_made = not isinstance(settings, SettingsHooks)
+    yield Target(file.path, parts, file.folders, within, shared=file.shared, is_made=is_made)
 
 
 def _mcp_targets(host: Host, level: Level, place: SettingsPlace, program: str) -> Iterator[Target]:
@@ -149,7 +152,8 @@ def _mcp_targets(host: Host, level: Level, place: SettingsPlace, program: str) -
     entry = mcp.entry(mcp_command(program))
     section = next(found.keys[-1] for found in mcp.places if found.scope == level)
     part = McpTable(section, entry) if file.path.endswith(".toml") else McpSettings(section, entry)
-    yield Target(file.path, (part,), file.folders, place.root if level == "project" else None)
+    within = place.root if level == "project" else None
+    yield Target(file.path, (part,), file.folders, within, shared=file.shared)
 
 
 def _plugin_parts(

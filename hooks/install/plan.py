@@ -43,7 +43,8 @@ class TargetPart(Protocol):
 class Target:
     """A file of a host that is to be changed.
 
-    `folders` around it are removed with it if they are empty; its links may not lead out of `within`.
+    `folders` around it are removed with it if they are empty, of which the outer `shared` belong to other
+    programs too; its links may not lead out of `within`.
     `is_made` means that the whole file is ours, so no copy of it is kept.
     """
 
@@ -53,6 +54,7 @@ class Target:
     within: str | None = None
     encoding: str = "utf-8"
     executable: bool = False
+    shared: int = 0
     is_made: bool = False
 
     def registered(self, data: bytes | None) -> bytes:

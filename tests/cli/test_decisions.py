@@ -10,7 +10,7 @@ import pytest
 from foveal.cli import decision_lines, terminal
 
 from tests.command_cases import CommandLine
-from tests.conftest import write_files
+from tests.conftest import git, write_files
 
 
 def decide(foveal: CommandLine, text: str, *more: str) -> str:
@@ -181,3 +181,35 @@ def test_a_line_that_is_no_decision_keeps_all_from_being_imported(
     file = write_files(tmp_path, {"bad.jsonl": f"{good}\n{line}\n"}) / "bad.jsonl"
     assert problem in foveal.fails("decisions", "import", str(file))
     assert decided(foveal) == []
+
+
+def test_decisions_of_other_work_trees_and_of_a_moved_project(foveal: CommandLine) -> None:
+    root = foveal.folder
+    git(root, "init", "-q", "-b", "main")
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "first")
+    git(root, "worktree", "add", "-q", "../linked")
+    (root / "new.py").write_text("new = 1\n")
+    decide(foveal, "new things", "--file", "new.py")
+    foveal.at(root.parent / "linked")
+    code, output, errors = foveal("decisions")
+    assert (code, output) == (0, "no decisions\n")
+    assert errors == "note: 1 more in other work trees; --all-worktrees shows them\n"
+    lines = foveal.says("decisions", "--all-worktrees").splitlines()
+    assert lines[1:] == ["  new things", "  files: new.py", f"  work tree: {root.name}"]
+    exported = json.loads(foveal.says("decisions", "export"))
+    assert exported["decision"] == "new things", "all of them"
+    assert f"1 of the repository's decisions stay, for its other work trees: {root}." in foveal.says(
+        "forget", "--dry-run"
+    )
+    moved = root.parent / "moved"
+    foveal.at(root.parent)
+    foveal.says("close", str(root))
+    root.rename(moved)
+    foveal.at(moved)
+    question = f"this looks like the project that was at {root} (1 decision)"
+    assert question in foveal("decisions")[2]
+    assert question in foveal.says("status")
+    assert foveal.says("decisions", "adopt", str(root)) == f"1 decision taken over from {root}\n"
+    assert decided(foveal) == ["new things"]
+    assert foveal.says("decisions", "adopt", "/other", "--never") == "asked no more about /other\n"

@@ -34,6 +34,9 @@ SETTINGS = {
     ".config/opencode/opencode.json": text_of({"mcp": {"others": {"type": "remote", "url": "https://x"}}}),
     ".cline/data/settings/cline_mcp_settings.json": text_of(SERVERS),
     ".factory/settings.json": text_of(CLAUDE_LIKE),
+    ".gemini/config/mcp_config.json": text_of(SERVERS),
+    ".kiro/settings/mcp.json": text_of(SERVERS),
+    ".config/amp/settings.json": text_of({"amp.mcpServers": {"others": {"url": "https://x"}}}),
     ".qwen/settings.json": with_comments({**CLAUDE_LIKE, **SERVERS}),
 }
 """Settings as people have them: with comments, tabs, CRLF, a byte order mark, on one line."""
@@ -166,6 +169,8 @@ def test_init_leaves_out_what_it_can_not_read(foveal: CommandLine, daemon: Daemo
 def test_init_of_a_machine_without_agents_indexes_the_project(
     foveal: CommandLine, daemon: DaemonProcess
 ) -> None:
+    for shared in ("Documents", ".config"):
+        (daemon.home / shared).mkdir()
     output = foveal.says("init")
     assert "none found; foveal init --host NAME registers one all the same" in output
     assert "ready: ~/src/shop" in output

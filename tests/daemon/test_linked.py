@@ -40,7 +40,7 @@ PAYMENTS = {
     "tests/test_charge.py": "from payments.charge import charge_card\n\n\ndef test_charge():\n    charge_card(1)\n",
     "pyproject.toml": '[project]\nname = "payments"\n',
     ".env": "WOMBAT_PASSWORD=aardvark\n",
-    "AGENTS.md": "Never charge a credit card twice through the gateway.\n",
+    "AGENTS.md": "# Rules\n\n## Gateway\n\nNever charge a credit card twice through the gateway.\nIt asks for the card.\n",
 }
 COMMON = {"common/money.py": "def round_total(total):\n    return round(total, 4)\n"}
 PRIVATE = {"diary.py": 'def numbat_diary():\n    """Write the numbat diary."""\n'}
@@ -146,7 +146,7 @@ def test_callers_over_the_border_are_certain_for_those_who_may_see_both_sides(wo
 
 def test_results_of_all_projects_are_ordered_by_probability(world: LinkedWorld) -> None:
     found = world.ask("charge a credit card through the gateway")["results"]
-    assert found[0]["path"] == "../payments/payments/charge.py"
+    assert {each["path"] for each in found[:2]} == {"shop/cart.py", "../payments/payments/charge.py"}
     probabilities = [each["probability"] for each in found]
     assert probabilities == sorted(probabilities, reverse=True)
     assert world.paths("where is round_total defined") == ["shop/cart.py", "../common/common/money.py"], (
@@ -262,7 +262,8 @@ def test_a_context_shows_what_is_found_in_linked_projects(world: LinkedWorld) ->
     assert "document:../payments/payments/charge.py#charge_card" in shown
     assert "### `../payments/payments/charge.py`" in built["context"]
     assert "def charge_card(total):" in built["context"]
-    assert "Never charge a credit card twice" not in built["context"], "rules of another project stay there"
+    rule = "Never charge a credit card twice"
+    assert rule not in context(world, rule)["context"], "rules of another project stay there"
     again = context(world, prompt)
     assert again["cached"]
     assert again["context"] == built["context"]
@@ -280,6 +281,9 @@ def test_a_context_follows_changes_in_linked_projects(world: LinkedWorld) -> Non
     assert not changed["cached"]
     file.write_text(before)
     assert "send(-total)" in context(world, prompt)["context"]
+    found = 'def give_money_back():\n    """Give the money back."""\n'
+    write_files(world.folder / "payments", {"payments/back.py": found})
+    assert "give_money_back" in context(world, prompt, fresh="tree")["context"]
 
 
 def test_a_definition_of_a_linked_project_can_be_in_focus(world: LinkedWorld) -> None:

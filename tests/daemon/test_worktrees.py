@@ -3,11 +3,13 @@ daemon and real git."""
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from foveal.daemon.project.service import project_folder
 from foveal.ipc import errors as codes
 
 from tests.conftest import DaemonProcess, git, write_files
@@ -185,7 +187,14 @@ def test_work_trees_write_one_pool(trees: Trees) -> None:
 
 
 def test_forgetting_a_work_tree_keeps_what_others_have(trees: Trees) -> None:
-    a = trees.add("a")
+    a, b = trees.add("a"), trees.add("b")
+    trees.daemon.open_ready(trees.main)
+    assert trees.listed(b) == set()
+    trees.daemon.call("ForgetProject", path=str(b))
+    folder = Path(project_folder(str(trees.daemon.state), str(trees.main)))
+    assert {"index.sqlite", "project.json"} <= set(os.listdir(folder)), (
+        "the folder of the pool is the main one's"
+    )
     trees.decide(trees.main, "Use WAL", "src/auth.py")
     trees.change(a, "Forget zebras", "src/tokens.py")
     assert trees.listed(a) == {"Use WAL", "Forget zebras"}

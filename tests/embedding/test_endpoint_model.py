@@ -25,6 +25,7 @@ from foveal.daemon.embedding.endpoint_model import (
     BATCH,
     FEWER_CHARACTERS,
     LONGEST_REST_S,
+    REST_S,
     EndpointModel,
     open_endpoint,
 )
@@ -188,6 +189,11 @@ def test_a_failure_is_said_and_passes(
     assert len(service.asked) == asked
     clock.skipped_s += LONGEST_REST_S
     assert model.embed(["a", "b"]).shape == (2, 64)
+    service.behaviours = [status(500)]
+    with pytest.raises(ModelUnavailable):
+        model.embed(["a"])
+    clock.skipped_s += REST_S  # the first pause again: the failure before has passed
+    assert model.embed(["a"]).shape == (1, 64)
     assert not {SECRET, "a secret error"} & set(
         re.findall(r"sk-\S+|a secret error", f"{error.value}{caplog.text}")
     )

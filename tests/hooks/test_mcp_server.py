@@ -98,7 +98,8 @@ async def test_hooks_of_a_host_are_answered_without_a_process(
         tool = {"tool_name": "Read", "tool_input": json.dumps({"file_path": str(ready / "README.md")})}
         told = {**asked, "hook_event_name": "PostToolUse", "tool_use_id": "t1", **tool}
         assert await answer(client, "hook", **told) == ""
-        for given in ({}, {"hook_event_name": 7}, {"session_id": "s", "hook_event_name": "Nope"}):
+        refused = {"session_id": "s", "hook_event_name": "Stop", "cwd": "nowhere"}
+        for given in ({}, {"hook_event_name": 7}, {**refused, "hook_event_name": "Nope"}, refused):
             assert await answer(client, "hook", **given) == "", "it fails open"
     entries = shared_daemon.call("GetTimeline", session_id="served")["entries"]
     assert {entry["kind"] for entry in entries} == {"prompt", "read"}

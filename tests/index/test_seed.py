@@ -106,6 +106,14 @@ def test_seed_reads_only_what_differs(family: Family, parses: list[bytes]) -> No
     family.check_equal()
 
 
+def test_seed_of_a_folder_that_was_no_package(family: Family) -> None:
+    """Its files no longer import themselves by their names."""
+    (family.first.root / "app/vendor/__init__.py").unlink()
+    family.first.start()
+    family.second.start()
+    family.check_equal()
+
+
 def test_seed_shares_files_that_each_index_replaces_for_itself(family: Family) -> None:
     family.first.start()
     (family.first.folder / "vectors").mkdir()
@@ -151,6 +159,8 @@ def test_seed_that_can_not_be_used_leaves_the_work_to_reading(
     family.second.start(**settings)
     assert bool(parses) == (what != "lexical")
     assert family.shared() == []
+    assert not list(family.second.folder.glob(f"{FILE_NAME}.*")), "nothing of the copy is left"
+    assert family.second.progress.degraded == ()
     family.check_equal()
 
 

@@ -101,7 +101,7 @@ def test_a_source_within_an_output_is_no_cell() -> None:
 
 def test_a_notebook_is_shown_by_its_cells() -> None:
     assert shown_text("a/NB.IPYNB", source_of("a/NB.IPYNB", TRAINING).decode()) == (
-        "#!python\n\n# %% cell 1 [markdown]\n# # Training\n# How it is done.\n#\n# ## Data\n"
+        "# %% cell 1 [markdown]\n# # Training\n# How it is done.\n#\n# ## Data\n"
         "# ![x](data:image/png;base64,…)\n\n"
         "# %% cell 2\n# %matplotlib inline\nimport torch\n# !pip install \\\n#   torch\n\n"
         '# %% cell 4\ndef train(model):\n    """Train it."""\n    return model.fit(torch)\n\n'

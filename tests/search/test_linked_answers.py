@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from math import log
+from pathlib import Path
 from typing import Any
 
 import pytest
 from foveal.daemon.config.linked import LinkedProject
+from foveal.daemon.core.errors import ProjectUnavailable
 from foveal.daemon.index.records import StoredChunk
+from foveal.daemon.privacy.policy import NO_POLICY
 from foveal.daemon.search.linked_answers import OWN_ODDS, chosen, lowered, of_files, placed, shifts, together
 from foveal.daemon.search.query import FoundDefinition, Hit, SearchResult
+from foveal.daemon.search.records import OtherProject, ProjectCall, SearchQuery
+from foveal.daemon.workspace.service import Project
 from msgspec.structs import replace
+
+from tests.engine_cases import running_engine
 
 API = LinkedProject("api", "../api", "/src/api")
 
@@ -94,3 +102,26 @@ def test_paths_are_seen_from_the_project_that_links() -> None:
         "needs": [{"node_id": "../api/d.py#h", "text": "d.py"}],
         "more": [],
     }
+
+
+async def test_a_project_that_fails_or_is_late_is_named_and_the_others_answer(tmp_path: Path) -> None:
+    async def late() -> Project:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def failing() -> Project:
+        raise ProjectUnavailable("its folder is gone")
+
+    async with running_engine(tmp_path, {"shop/cart.py": "def pay_for(cart):\n    return cart\n"}) as (
+        engine,
+        project,
+    ):
+        others = [
+            OtherProject(replace(API, prefix=f"../{each.__name__}"), NO_POLICY, each)
+            for each in (late, failing)
+        ]
+        call = ProjectCall.begin(project, deadline_ms=1)
+        found = await engine.answers.query(call, SearchQuery("where is pay_for defined", 10), others)
+    assert [each["path"] for each in found["results"]] == ["shop/cart.py"]
+    assert "../late didn't answer in time" in found["degraded"]
+    assert "../failing can't be asked: its folder is gone" in found["degraded"]

@@ -372,6 +372,11 @@ def fence_tag(language: str) -> str:
     return row.fence if row is not None else ""
 
 
+def file_tag(path: str, text: str) -> str:
+    """Return the tag for a Markdown code fence around a file's text."""
+    return fence_tag(language_of(path, text[:256].encode("utf-8", "replace")))
+
+
 def family_of(language: str) -> str:
     """Return the family of a language; its files can refer to each other's definitions. Most are alone."""
     row = LANGUAGES.get(language)

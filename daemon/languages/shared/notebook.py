@@ -70,8 +70,11 @@ def without_gaps(source: str) -> tuple[str, list[int]]:
 
 
 def shown_text(path: str, text: str) -> str:
-    """Return a part of a file as it is shown: without the gaps of a notebook."""
-    return without_gaps(text)[0] if is_notebook(path) else text
+    """Return a part of a file as it is shown: without a notebook's gaps and the line of its language."""
+    if not is_notebook(path):
+        return text
+    shown = without_gaps(text)[0]
+    return shown.partition("\n")[2].lstrip("\n") if shown.startswith("#!") else shown
 
 
 def with_sections(parsed: ParsedFile, source: str) -> ParsedFile:
