@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct, convert
@@ -330,6 +330,8 @@ class ProjectRecord(Struct, frozen=True):
     first_commit: str = ""
     remote: str = ""
     answered: tuple[str, ...] = ()
+    linked: tuple[str, ...] = ()
+    """The roots that it links or once linked: what was recorded of them stays."""
 
 
 def removed_work_trees(state_dir: str, system: System) -> list[str]:
@@ -361,7 +363,25 @@ def known_roots(state_dir: str, system: System) -> list[str]:
     return [record.root for record in known_projects(state_dir, system)]
 
 
-def write_record(root: str, folder: str, system: System, *, answered: str = "", **fields: str) -> None:
+def roots_linked(folder: str, system: System) -> frozenset[str] | None:
+    """Return the roots that the project with a folder ever linked, None if there is no record of it."""
+    try:
+        return frozenset(_read_record(folder, system).linked)
+    except FileNotFoundError:
+        return None
+    except Exception:  # noqa: BLE001 - whatever it raises, it is damaged: `write_record` sets it aside
+        return frozenset()
+
+
+def write_record(
+    root: str,
+    folder: str,
+    system: System,
+    *,
+    answered: str = "",
+    linked: Iterable[str] = (),
+    **fields: str,
+) -> None:
     """Write the record that says which root a folder belongs to, and of a linked work tree also the git
     folder of its repository, with other fields of it, where they differ."""
     if git.is_linked_worktree(root, system):
@@ -378,6 +398,7 @@ def write_record(root: str, folder: str, system: System, *, answered: str = "", 
         if not isinstance(error, OSError):
             quarantine(path, system)
     wanted = replace(record or ProjectRecord(root), root=root, **fields)
+    wanted = replace(wanted, linked=tuple(sorted({*linked, *wanted.linked})))
     if answered:
         wanted = replace(wanted, answered=tuple(sorted({answered, *wanted.answered})[:ANSWERED_MAX]))
     if wanted != record:

@@ -21,6 +21,7 @@ from .roots import (
     relative_path,
     removed_work_trees,
     resolved,
+    roots_linked,
     write_record,
 )
 from .scan import Scanner

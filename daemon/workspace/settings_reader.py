@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 from msgspec import Struct, structs
@@ -16,14 +17,20 @@ from ..config.settings import Environment, ProjectConfig, UserConfig
 from ..core.confined_folder import stamp_now
 from ..core.errors import ConfigError, InvalidRequest
 from ..core.system import Stamp, System
-from ..privacy.policy import LinkedTables
+from ..privacy.policy import AgentTable, AgentTables, LinkedTables
 from ..privacy.trust import PROJECT_FILE
-from ..project.service import find_root, project_folder
+from ..project.service import find_root, project_folder, roots_linked, write_record
 
 LAST_CONFIG = "foveal.last.toml"
 
 LINKED_MAX = 8
 """Maximum number of projects that one links; each question is asked in all of them."""
+
+EVER_LINKED_MAX = 64
+"""Maximum number of projects that one links in the course of time; all their rules are read."""
+
+CLOSED = AgentTables(project=(AgentTable("*", allow=False),))
+"""The tables of a project whose own can't be read."""
 
 
 def read_settings(
@@ -39,8 +46,9 @@ def read_settings(
 
 
 class Links(Struct, frozen=True):
-    """The linked projects with their tables, why others can't be linked, and the stamps of the files that
-    decided it: when one differs, the links must be read again."""
+    """The linked projects, the tables of these and of those that were linked before, since what was recorded
+    then stays, why others can't be linked, and the stamps of the files that decided it: when one differs, the
+    links must be read again."""
 
     projects: tuple[LinkedProject, ...] = ()
     tables: tuple[LinkedTables, ...] = ()
@@ -49,7 +57,7 @@ class Links(Struct, frozen=True):
 
     def applied(self, loaded: LoadedConfig[ProjectConfig]) -> LoadedConfig[ProjectConfig]:
         """Return a project's settings with these links, and the problems among the warnings."""
-        if not self.projects and not self.problems:
+        if not self.tables and not self.problems:
             return loaded
         agents = structs.replace(loaded.config.agents, linked=self.tables)
         linked = ProjectLinks(loaded.config.linked.names, self.projects)
@@ -70,52 +78,85 @@ class LinkFinder:
 
     def find(self, root: str, config: ProjectConfig, known: Collection[str], *, trusted: bool) -> Links:
         """Return the links of a project. `known` are the roots that were open before, and `trusted` says
-        whether the user trusts its own file, which then may name any folder."""
+        whether the user trusts its own file, which then may name any folder.
+
+        Each root that a project links is kept in its record, and from then on its rules are among the tables.
+        """
         home = self._environment.home
         users = tuple(self._user.linked.named_for(root, home))
-        wanted = [*((name, True) for name in users), *((name, trusted) for name in config.linked.names)]
-        if not wanted:
+        wanted = [*((name, True) for name in users), *((name, False) for name in config.linked.names)]
+        before = roots_linked(self._folder_of(root), self._system)
+        if not wanted and not before:
             return NO_LINKS
         found: dict[str, LinkedTables] = {}
         problems: list[str] = []
         stamps: dict[str, Stamp | None] = {}
-        for name, allowed in wanted:
+        for name, is_users in wanted:
             folder = os.path.join(root, at_home(name, home))
             try:
                 other = find_root(folder, home, known)
             except InvalidRequest as error:
                 stamps[folder] = stamp_now(self._system, folder)
-                problems.append(f"{name} can't be linked: {error}")
+                problems.append(f"{at_home(name, home)} can't be linked: {error}")
                 continue
             if other == root or other in found:
                 continue
-            problem = self._why_not(root, folder, other, allowed=allowed)
+            problem = self._why_not(root, folder, other, is_users=is_users, trusted=trusted)
             if not problem and len(found) == LINKED_MAX:
                 problem = f"at most {LINKED_MAX} projects are linked"
             if not problem:
-                file = os.path.join(other, PROJECT_FILE)
-                stamps[file] = stamp_now(self._system, file)
                 try:
-                    loaded, _ = read_settings(other, self._folder_of(other), self._user, self._system)
-                    found[other] = LinkedTables(os.path.relpath(other, root), other, loaded.config.agents)
-                except ConfigError as error:
+                    tables = self._tables(root, other, stamps)
+                    if before is not None and other not in before:
+                        before = self._remember(root, other, before)
+                    found[other] = tables
+                except (ConfigError, OSError) as error:
                     problem = str(error)
             if problem:
-                problems.append(f"{name} can't be linked: {problem}")
-        tables = tuple(found.values())
-        return Links(tuple(_named(root, tables)), tables, tuple(problems), tuple(stamps.items()))
+                problems.append(f"{at_home(name, home)} can't be linked: {problem}")
+        projects = tuple(_named(root, found.values()))
+        former = (
+            self._former_tables(root, other, stamps) for other in sorted((before or set()) - found.keys())
+        )
+        return Links(projects, (*found.values(), *former), tuple(problems), tuple(stamps.items()))
 
-    def _why_not(self, root: str, folder: str, other: str, *, allowed: bool) -> str:
+    def _tables(self, root: str, other: str, stamps: dict[str, Stamp | None]) -> LinkedTables:
+        file = os.path.join(other, PROJECT_FILE)
+        stamps[file] = stamp_now(self._system, file)
+        loaded, _ = read_settings(other, self._folder_of(other), self._user, self._system)
+        return LinkedTables(os.path.relpath(other, root), other, loaded.config.agents)
+
+    def _former_tables(self, root: str, other: str, stamps: dict[str, Stamp | None]) -> LinkedTables:
+        if os.path.isdir(other):
+            with suppress(ConfigError, OSError):
+                return self._tables(root, other, stamps)
+        else:
+            stamps[other] = stamp_now(self._system, other)
+        return LinkedTables(os.path.relpath(other, root), other, CLOSED)
+
+    def _remember(self, root: str, other: str, before: frozenset[str]) -> frozenset[str]:
+        """Keep in a project's record that it links another one. Raises `ConfigError` and `OSError`: it isn't
+        linked then, since nobody would know later whose rules hold for what was recorded."""
+        if len(before) >= EVER_LINKED_MAX:
+            raise ConfigError(f"{root} linked {EVER_LINKED_MAX} projects already, run foveal forget {root}")
+        write_record(root, self._folder_of(root), self._system, linked=(other,))
+        return before | {other}
+
+    def _why_not(self, root: str, folder: str, other: str, *, is_users: bool, trusted: bool) -> str:
         """Return why a project can't be linked, "" if it can."""
         if os.path.realpath(folder) != other:
             return f"it lies in the project {other}: name that"
         if f"{root}/".startswith(f"{other}/") or f"{other}/".startswith(f"{root}/"):
             return "one of the two lies in the other"
-        if not allowed and not self._user.linked.allows(other, self._environment.home):
+        if is_users or self._user.linked.allows(other, self._environment.home):
+            return ""
+        if not trusted:
             return (
                 f"the user hasn't allowed it. Look at {PROJECT_FILE}, then run foveal trust, or name it in"
                 f" linked.allow in {self._environment.config_path}"
             )
+        if os.path.normpath(folder) != other:  # trust covers what the file says, not where a symlink leads
+            return f"a symlink leads from there to {other}: name that"
         return ""
 
     def _folder_of(self, root: str) -> str:

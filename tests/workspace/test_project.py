@@ -12,8 +12,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from foveal.daemon.config.files import LoadedConfig
-from foveal.daemon.config.settings import UserConfig
+from foveal.daemon.config.files import LoadedConfig, load_project_config
+from foveal.daemon.config.linked import parse_user_links
+from foveal.daemon.config.settings import Environment, ProjectConfig, UserConfig
 from foveal.daemon.core.errors import ConfigError, ProjectUnavailable
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import Stamp, System
@@ -22,7 +23,7 @@ from foveal.daemon.index.store import FileContent, Store
 from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.memory.service import Pool
 from foveal.daemon.project.records import FileRecord, ProjectState
-from foveal.daemon.project.service import Tree, known_roots, project_folder
+from foveal.daemon.project.service import Tree, known_roots, project_folder, write_record
 from foveal.daemon.workspace.hot_files import (
     ASKED_MAX,
     ASKED_OFTEN,
@@ -34,6 +35,7 @@ from foveal.daemon.workspace.hot_files import (
 )
 from foveal.daemon.workspace.index_view import ReaderPool, read_tree
 from foveal.daemon.workspace.project import LoadedProject, Project, load
+from foveal.daemon.workspace.settings_reader import EVER_LINKED_MAX, LinkFinder, Links
 from msgspec.structs import replace
 
 from tests.conftest import write_files
@@ -139,6 +141,76 @@ def test_known_roots_are_those_with_a_record(tmp_path: Path) -> None:
     write_files(tmp_path / "projects", {"h/index.sqlite": "", "stray": ""})
     (tmp_path / "projects/i/project.json").mkdir(parents=True)
     assert known_roots(str(tmp_path), System()) == ["/a", "/b"]
+
+
+# Links
+
+
+class Neighbours:
+    """A shop that names its neighbour payments as linked, and where both keep their records."""
+
+    def __init__(self, folder: Path, *names: str) -> None:
+        self.folder, self.root = folder, str(folder / "shop")
+        self.state = str(folder / "state")
+        self.user = UserConfig()
+        rules = '[agents.reader]\ndeny_paths = ["vault/**"]\n'
+        named = f"linked = {json.dumps(names or ('../payments',))}\n"
+        write_files(folder, {"shop/foveal.toml": named, "payments/foveal.toml": rules, "private/a.py": ""})
+        for each in ("shop", "payments", "private"):
+            (folder / each / ".git").mkdir()
+        self.own = project_folder(self.state, self.root)
+        os.makedirs(self.own)
+        write_record(self.root, self.own, System())
+
+    def links(self, *, trusted: bool) -> Links:
+        finder = LinkFinder(Environment("/h", self.state, "/c", 0), self.user, System())
+        config = load_project_config(self.root, self.user, System()).config
+        return finder.find(self.root, config, (), trusted=trusted)
+
+
+def hidden(links: Links, *agents: str) -> list[bool]:
+    """Return from which agents a file in the vault of payments is hidden."""
+    tables = links.applied(LoadedConfig(ProjectConfig())).config.agents
+    return [tables.policy_for(agent).hides("../payments/vault/keys.py") for agent in agents]
+
+
+def test_the_rules_of_a_project_stay_in_force_after_its_link_is_gone(tmp_path: Path) -> None:
+    near = Neighbours(tmp_path)
+    assert not near.links(trusted=False).tables, "it was never linked"
+    assert [each.prefix for each in near.links(trusted=True).projects] == ["../payments"]
+    former = near.links(trusted=False)
+    assert (former.projects, hidden(former, "reader", "lead")) == ((), [True, False])
+    (tmp_path / "shop/foveal.toml").unlink()
+    assert hidden(near.links(trusted=False), "reader", "lead") == [True, False]
+    (tmp_path / "payments").rename(tmp_path / "moved")
+    gone = near.links(trusted=True)
+    assert hidden(gone, "reader", "lead") == [True, True], "nobody knows its rules"
+    assert str(tmp_path / "payments") in dict(gone.stamps), "it may come back"
+    shutil.rmtree(near.own)
+    assert not near.links(trusted=True).tables, "it was forgotten"
+
+
+def test_what_cant_be_kept_in_the_record_isnt_linked(tmp_path: Path) -> None:
+    near = Neighbours(tmp_path)
+    write_record(near.root, near.own, System(), linked=map(str, range(EVER_LINKED_MAX)))
+    links = near.links(trusted=True)
+    assert not links.projects
+    assert "foveal forget" in links.problems[0]
+
+
+def test_trust_doesnt_follow_a_symlink_to_another_project(tmp_path: Path) -> None:
+    near = Neighbours(tmp_path, "deps/payments")
+    (tmp_path / "shop/deps").mkdir()
+    link = tmp_path / "shop/deps/payments"
+    link.symlink_to("../../payments")
+    refused = near.links(trusted=True)
+    assert not refused.projects, "a pull may change where it leads without changing the trusted file"
+    assert f"a symlink leads from there to {tmp_path}/payments: name that" in refused.problems[0]
+    near.user = UserConfig(linked=parse_user_links({"allow": [f"{tmp_path}/pay*"]}))
+    assert [each.prefix for each in near.links(trusted=False).projects] == ["../payments"]
+    link.unlink()
+    link.symlink_to("../../private")
+    assert not near.links(trusted=True).projects
 
 
 # Loading
