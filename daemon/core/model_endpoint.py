@@ -49,7 +49,7 @@ async def _post(url: str, body: Mapping[str, Any], key: str, seconds: float, max
         headers["Authorization"] = f"Bearer {key}"
     try:
         # Reading the machine's certificates takes 20 ms, and only HTTPS needs them.
-        client_of = partial(httpx2.AsyncClient, verify=url.startswith("https:"))
+        client_of = partial(httpx2.AsyncClient, verify=urlsplit(url).scheme != "http")
         # The client's own timeouts restart with each received byte.
         async with (
             asyncio.timeout(seconds),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import stat
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Annotated
 
 import msgspec
@@ -20,6 +22,8 @@ from .model import TEXT_VERSION, Vectors
 from .shared_source import SourceError, read_credential
 from .sharing import Breaker
 
+log = logging.getLogger(__name__)
+
 BATCH = 16
 """Texts in a request. A chunk has up to 1,620 characters, so that a request has about 7,000 tokens."""
 
@@ -27,7 +31,10 @@ CHARACTERS = 8_000
 """Maximum characters of a text that are sent; a question of 2,000 tokens."""
 
 FEWER_CHARACTERS = 700
-"""Characters of each text after the service refused longer ones; models of 512 tokens read about as much."""
+"""Characters of a text whose longer form the service refused; models of 512 tokens read about as much."""
+
+REFUSALS = frozenset({400, 413, 422})
+"""Statuses by which a service refuses what was sent: too much, too long, or with signs it doesn't take."""
 
 ANSWER_BYTES = 32_000_000
 """Maximum bytes of an answer: 16 vectors of 8,192 dimensions have 3 MB."""
@@ -79,7 +86,8 @@ class EndpointModel:
         self._breaker = Breaker(system, REST_S, LONGEST_REST_S)
         self._lock = threading.Lock()
         self._closed = threading.Event()
-        self._characters = CHARACTERS
+        self._refused: set[int] = set()
+        """Hashes of texts that were refused alone; they aren't sent again while the process runs."""
         self.dim = 0
         self.dim = len(self._asked([_PROBE], WAITED_S)[0])
         self.key = f"{endpoint_key(endpoint, name)}/{self.dim}"
@@ -87,7 +95,7 @@ class EndpointModel:
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return an embedding for each text, (texts, dim), for somebody who waits.
 
-        Raises `ModelUnavailable`.
+        A text that the service refuses even shortened has zeros. Raises `ModelUnavailable`.
         """
         parts = [texts[start : start + BATCH] for start in range(0, len(texts), BATCH)]
         return np.concatenate(
@@ -110,30 +118,67 @@ class EndpointModel:
         with self._lock:
             if not self._breaker.is_closed:
                 raise self._unavailable(self._breaker.problem)
+        # Masked before anything is cut: the half of a secret isn't recognised.
+        sent = [mask_piece(text).text[:CHARACTERS].encode("utf-8", "replace").decode() for text in texts]
+        asked = [at for at, text in enumerate(sent) if hash(text) not in self._refused]
+        if not asked:
+            return np.zeros((len(sent), self.dim), np.float32)
+        try:
+            found = self._sorted_out([sent[at] for at in asked], partial(self._tried, seconds, backoff))
+        except EndpointFailed as error:
+            with self._lock:
+                self._breaker.note(str(error), error.wait_s)
+            raise self._unavailable(str(error)) from error
+        with self._lock:
+            self._breaker.note("")
+        vectors = np.zeros((len(sent), found.shape[1]), np.float32)
+        vectors[asked] = found
+        return vectors
+
+    def _sorted_out(self, texts: Sequence[str], ask: Callable[[Sequence[str]], Vectors]) -> Vectors:
+        """Return the vectors of texts, zeros for those that the service refuses alone. Raises
+        `EndpointFailed`, also if the service refuses everything."""
+        try:
+            return ask(texts)
+        except EndpointFailed as error:
+            if error.status not in REFUSALS or not self.dim:
+                raise
+            ask([_PROBE])
+            return self._apart(texts, ask)
+
+    def _apart(self, texts: Sequence[str], ask: Callable[[Sequence[str]], Vectors]) -> Vectors:
+        """Return the vectors of texts that were refused together, by halves; a single one is shortened."""
+        half, first = len(texts) // 2, texts[0]
+        if not half and len(first) <= FEWER_CHARACTERS:
+            log.warning("%s refused a text, which gets no vector", self._endpoint.place)
+            self._refused.add(hash(first))
+            return np.zeros((1, self.dim), np.float32)
+        found = []
+        for part in (texts[:half], texts[half:]) if half else ([first[:FEWER_CHARACTERS]],):
+            try:
+                found.append(ask(part))
+            except EndpointFailed as error:
+                if error.status not in REFUSALS:
+                    raise
+                found.append(self._apart(part, ask))
+        if not half and not found[0].any():
+            self._refused.add(hash(first))
+        return np.concatenate(found)
+
+    def _tried(self, seconds: float, backoff: Sequence[float], texts: Sequence[str]) -> Vectors:
+        """Return the vectors of texts, after retries of what may pass. Raises `EndpointFailed`."""
         waits = iter(backoff)
         while True:
             try:
-                vectors = self._request(texts, seconds)
+                return self._request(texts, seconds)
             except EndpointFailed as error:
-                if error.status in (400, 413) and self._characters > FEWER_CHARACTERS:
-                    self._characters = FEWER_CHARACTERS
-                    continue
                 wait = next(waits, None)
                 is_worth_it = wait is not None and error.may_pass and error.wait_s <= ASKED_WAIT_S
-                if is_worth_it and not self._closed.wait(max(wait or 0, error.wait_s)):
-                    continue
-                with self._lock:
-                    self._breaker.note(str(error), error.wait_s)
-                raise self._unavailable(str(error)) from error
-            with self._lock:
-                self._breaker.note("")
-            return vectors
+                if not is_worth_it or self._closed.wait(max(wait or 0, error.wait_s)):
+                    raise
 
     def _request(self, texts: Sequence[str], seconds: float) -> Vectors:
-        sent = [
-            mask_piece(text[: self._characters]).text.encode("utf-8", "replace").decode() for text in texts
-        ]
-        body = {"model": self.name, "input": sent, "encoding_format": "float"}
+        body = {"model": self.name, "input": texts, "encoding_format": "float"}
         data = post(self._url, body, self._credential, seconds, ANSWER_BYTES)
         vectors = _vectors(data, len(texts))
         if self.dim and vectors.shape[1] != self.dim:

@@ -289,9 +289,16 @@ class VectorUpdater:
         started = self._system.monotonic()
         if chunks := vectors.next_batch(BATCH):
             parts = [chunks[start : start + model.batch] for start in range(0, len(chunks), model.batch)]
-            matrix = np.concatenate(list(self._threads.map(embed, parts)))
-            self._run(partial(self._keep, vectors, chunks, matrix))
-            self._rates.append((len(chunks), self._system.monotonic() - started))
+            answers = [self._threads.submit(embed, part) for part in parts]
+            # What arrived is kept even if another part failed.
+            done = [at for at, answer in enumerate(answers) if answer.exception() is None]
+            if done:
+                kept = [chunk for at in done for chunk in parts[at]]
+                matrix = np.concatenate([answers[at].result() for at in done])
+                self._run(partial(self._keep, vectors, kept, matrix))
+                self._rates.append((len(kept), self._system.monotonic() - started))
+            for answer in answers:
+                answer.result()
 
     def _keep(self, vectors: ProjectVectors, chunks: Sequence[ChunkText], matrix: Floats) -> None:
         digests = [chunk.digest for chunk in chunks]

@@ -14,15 +14,18 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import numpy as np
 import pytest
 from foveal.daemon.config.settings import EmbeddingConfig
 from foveal.daemon.core.events import EventHub
+from foveal.daemon.core.model_endpoint import EndpointFailed, post
 from foveal.daemon.core.work import Work
 from foveal.daemon.embedding import endpoint_model
 from foveal.daemon.embedding.embedder_client import EmbedderClient
 from foveal.daemon.embedding.endpoint_model import (
     BATCH,
+    CHARACTERS,
     FEWER_CHARACTERS,
     LONGEST_REST_S,
     REST_S,
@@ -36,7 +39,7 @@ from foveal.daemon.embedding.text_scores import TextScorer
 from foveal.daemon.embedding.vector_search import VectorSearch
 from foveal.daemon.embedding.vector_updater import RETRY_S
 
-from tests.search_cases import Clock, chunk
+from tests.search_cases import Clock, chunk, put
 from tests.updater_cases import Bench, some
 
 Behaviour = Callable[["Handler", list[list[float]]], None]
@@ -156,6 +159,9 @@ def test_secrets_are_masked_and_odd_text_is_sent(service: Service) -> None:
     model = service.open()
     model.embed([f"api_key = '{SECRET}'", "\ud800"])
     assert SECRET not in json.dumps(service.asked)
+    model.embed(["x" * (CHARACTERS - 30) + f" api_key = '{SECRET}'"])
+    assert SECRET[:12] not in json.dumps(service.asked[-1]), "masked before it is cut"
+    model.embed([f"api_key = '{SECRET}'"])
     assert service.asked[-1][2]["input"][0].startswith("api_key = '")
     assert "Authorization" not in service.asked[-1][1]
 
@@ -218,10 +224,53 @@ def test_texts_that_are_too_long_are_shortened(service: Service) -> None:
     model = service.open()
     service.behaviours = [status(413)]
     assert model.embed_batch(["a " * 5_000]).shape == (1, 64)
-    assert [len(body["input"][0]) for _, _, body in service.asked[1:]] == [8_000, FEWER_CHARACTERS]
-    service.behaviours = [status(400)]
+    assert [len(body["input"][0]) for _, _, body in service.asked[1::2]] == [8_000, FEWER_CHARACTERS]
+    model.embed(["a " * 5_000])
+    assert len(service.asked[-1][2]["input"][0]) == 8_000, "only the refused text is shortened"
+
+
+def refusing(handler: Handler, vectors: list[list[float]]) -> None:
+    if "poison" in json.dumps(handler.server.asked[-1][2]["input"]):
+        handler.send(b"", 422)
+    else:
+        well(handler, vectors)
+
+
+def test_a_refused_text_has_no_vector_and_stops_no_other(service: Service, tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "nomic", endpoint=service.endpoint)
+    service.usual = refusing
+    texts = [*some("f", BATCH * 2), chunk("def poison(): bad", "poison")]
+    bench.keep("p", *texts)
+    bench.run()
+    assert bench.counts("p") == (BATCH * 2, 0, "")
+    assert search(bench, "f1")
+    asked = len(service.asked)
+    put(bench.index("p"), "a.py", [texts[-1], *some("f", 3)])
+    bench.updater.note_change("p")
+    bench.run()
+    assert bench.counts("p") == (3, 0, "")
+    assert len(service.asked) == asked, "the refused text isn't sent again"
+    bench.close()
+
+
+def test_a_service_that_refuses_everything_is_at_fault(service: Service) -> None:
+    model = service.open()
+    service.usual = status(400)
     with pytest.raises(ModelUnavailable, match="400"):
-        model.embed_batch(["a"])
+        model.embed_batch(["a", "b"])
+    assert len(service.asked) == 3
+
+
+def test_what_arrived_is_kept_though_a_part_failed(service: Service, tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "nomic", endpoint=service.endpoint)
+    bench.keep("p")
+    bench.run()
+    service.behaviours = [well, status(404)]
+    bench.keep("p", *some("f", BATCH * 2))
+    bench.run()
+    assert bench.counts("p")[1] == BATCH
+    assert "status 404" in bench.counts("p")[2]
+    bench.close()
 
 
 def test_a_slow_service_is_not_waited_for(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,6 +303,22 @@ def test_settings_that_cannot_work_are_said(service: Service, fields: dict[str, 
         service.open(**fields)
     assert SECRET not in str(error.value)
     assert not service.asked
+
+
+@pytest.mark.parametrize("scheme", ["https", "HTTPS", "Https"])
+def test_certificates_are_checked_however_https_is_written(
+    scheme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verified: list[bool] = []
+
+    def client(*, verify: bool, **_: Any) -> None:
+        verified.append(verify)
+        raise httpx2.ConnectError("")
+
+    monkeypatch.setattr(httpx2, "AsyncClient", client)
+    with pytest.raises(EndpointFailed):
+        post(f"{scheme}://a.example/v1", {}, "", 1.0, 1)
+    assert verified == [True]
 
 
 def test_a_key_file_must_be_private(service: Service, tmp_path: Path) -> None:

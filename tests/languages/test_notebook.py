@@ -138,9 +138,39 @@ def test_a_source_of_one_line_may_stand_behind_its_key() -> None:
     )
 
 
+class Rows(list[bytes]):
+    """Counts the rows that are handed out."""
+
+    given = 0
+
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)
+        Rows.given += len(found) if isinstance(key, slice) else 1
+        return found
+
+
+class Data(bytes):
+    def removeprefix(self, prefix: Any, /) -> bytes:
+        return self
+
+    def split(self, *args: Any, **named: Any) -> Rows:
+        return Rows(super().split(*args, **named))
+
+
+def test_a_hostile_notebook_takes_linear_time() -> None:
+    count = 500
+    data = b'{"cells":[{"cell_type":"code","source":"a%sb"}],"x":[{\n%s"y":1}]}' % (
+        rb"\n" * count,
+        b'"source": [\n],\n' * count,
+    )
+    assert source_of("nb.ipynb", Data(data)).startswith(b"#!python\n# %% cell 1\na\n")
+    assert Rows.given < 10 * count
+
+
 @pytest.mark.parametrize(
     ("language", "expected", "first"),
     [("python", "python", "#"), ("R", "r", "#"), ("julia", "julia", "#"), ("typescript", "typescript", "//"),
+     ("Rust", "rust", "//"), ("C++17", "cpp", "//"), ("C#", "csharp", "//"), ("go", "go", "//"),
      ("nonsense", "notebook", "#")],
 )  # fmt: skip
 def test_a_notebook_has_the_language_of_its_kernel(language: str, expected: str, first: str) -> None:

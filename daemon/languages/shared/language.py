@@ -362,7 +362,9 @@ def language_of(path: str, head: bytes = b"") -> str:
         if found is None and dot:
             found = by_file_name.get(name.partition(".")[0])
     if found in (None, "notebook") and head.startswith(b"#!"):
-        found = by_interpreter.get(_interpreter(head), found)
+        named = _interpreter(head)
+        # Of a notebook the line names the kernel's language if that has no interpreter.
+        found = by_interpreter.get(named, named if found and named in LANGUAGES else found)
     return found or ""
 
 

@@ -50,7 +50,7 @@ def source_of(path: str, data: bytes) -> bytes:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return data
     language = notebook.metadata.language_info.name or notebook.metadata.kernelspec.language or "python"
-    language = language.lower()
+    language = language.lower().rstrip("0123456789.")  # as in "c++17"
     mark = "//" if language in _SLASHES else "#"
     cells = [(number, cell, cell.lines) for number, cell in enumerate(notebook.cells, 1)]
     rows = _at_their_lines(data.split(b"\n"), cells, language, mark) or [
@@ -139,7 +139,7 @@ class _Notebook(Struct):
 
 _NumberedCell = tuple[int, _Cell, list[str]]
 
-_INTERPRETERS = {"r": "Rscript", "javascript": "node", "typescript": "deno"}
+_INTERPRETERS = {"r": "Rscript", "javascript": "node", "typescript": "deno", "c++": "cpp", "c#": "csharp"}
 _SLASHES = frozenset({"javascript", "typescript", "scala", "kotlin", "c++", "c#", "java", "rust", "go"})
 
 
@@ -189,10 +189,11 @@ def _start(written: Sequence[bytes], at: int, lines: Sequence[str]) -> int:
     """Return the line of the file above the first of a cell's lines, or -1 if the source that is written
     there is another. A source of one line may stand behind its key."""
     is_list = written[at].rstrip().endswith(b"[")
-    rows = written[at + 1 : at + 1 + len(lines)] if is_list else [written[at].partition(b":")[2]]
-    if len(rows) != len(lines):
+    if (at + len(lines) >= len(written)) if is_list else (len(lines) != 1):
         return -1
-    for row, line in zip(rows, lines, strict=True):
+    for number, line in enumerate(lines, at + 1):
+        # Row by row: no key of a source is a string alone, so that all comparisons take linear time together.
+        row = written[number] if is_list else written[at].partition(b":")[2]
         try:
             text = msgspec.json.decode(row.strip().removesuffix(b","), type=str)
         except (msgspec.DecodeError, UnicodeDecodeError):
