@@ -284,12 +284,17 @@ class DaemonHookBackend:
         return None if await self._session(origin) is None else await self._resumed(origin)
 
     async def task_in(self, origin: Origin, transcript_path: str) -> str:
-        """Return the task of a subagent that begins, as its parent's transcript has it."""
+        """Return the task of a subagent that begins, as its parent's transcript has it, or for the main agent
+        the prompt that it answers; without what the host and hooks added."""
         host = host_named(origin.host)
         if host is None or host.hooks is None or host.hooks.task_in is None:
             return ""
         text = await asyncio.to_thread(_end_of, transcript_path)
-        return host.hooks.task_in(text, origin.agent_type)
+        return asked(host.hooks.task_in(text, origin.agent_type))
+
+    async def is_answered(self, origin: Origin, prompt: str) -> bool:
+        """Whether a prompt is the latest that the timeline has of a session, with a context."""
+        return await self._engine.timeline.is_answered(origin.session_id, prompt)
 
     async def knows_session(self, origin: Origin) -> bool:
         """Whether a session was begun under the host's id."""

@@ -78,6 +78,9 @@ class HookBackend(Protocol):
         """Return the task of a subagent that begins, as its parent's transcript has it, or ""; for the main
         agent the prompt that it answers."""
 
+    async def is_answered(self, origin: Origin, prompt: str) -> bool:
+        """Whether a prompt is a session's latest and has its context, even from an earlier daemon."""
+
     async def knows_session(self, origin: Origin) -> bool:
         """Whether a session exists under the host's id."""
 
@@ -297,7 +300,10 @@ class Responder:
             return
         prompt = await self._part(self._backend.task_in(event.origin, event.transcript_path), clock) or ""
         if prompt.strip() and prompt != window.found_prompt:
-            window.found_prompt = prompt
+            first, window.found_prompt = not window.found_prompt, prompt
+            if first and await self._part(self._backend.is_answered(event.origin, prompt), clock):
+                window.task = prompt  # an earlier daemon brought its context
+                return
             await self._prompt(replace(event, prompt=prompt), NO_OUTPUT, clock)
 
     async def _helped(self, event: Event, limit: OutputLimit, clock: Clock) -> HookAnswer:

@@ -354,6 +354,23 @@ def first_prompt(database: Database, session_id: str) -> str:
     return next((text for (data,) in rows if (text := json.loads(data)["text"])), "")
 
 
+def is_answered(database: Database, session_id: str, prompt: str) -> bool:
+    """Whether a prompt is the latest of a session's main agent, by its first line, and has its context in a
+    window that wasn't emptied since."""
+    rows = database.execute(
+        "SELECT kind, e.context_id, data FROM entries e JOIN sessions s ON s.id = session"
+        " WHERE name = ? AND kind IN ('start', 'resume', 'prompt', 'compaction')"
+        " ORDER BY at DESC, e.number DESC LIMIT 20",
+        (data_of(session_id),),
+    )
+    for kind, context_id, data in rows:
+        fields = json.loads(data)
+        if not fields["agent_id"] and (fields["text"] or kind == "compaction"):
+            said = masked_entry(Entry(session_id, 0, "prompt", "", text=prompt)).text
+            return kind != "compaction" and bool(text_of(context_id)) and fields["text"] == said
+    return False
+
+
 def sessions_of(database: Database, project: str) -> set[str]:
     """Return the ids of a project's sessions."""
     rows = database.execute("SELECT name FROM sessions WHERE project = ?", (data_of(project),))

@@ -27,6 +27,7 @@ from .session_events import (
     Use,
     UseSign,
     entries_of,
+    is_answered,
     milliseconds,
     project_of,
     sessions_of,
@@ -175,6 +176,10 @@ class Timeline:
     def has_shown(self, session_id: str) -> bool:
         """Whether this daemon gave the session a context, so that its transcript tells of use."""
         return any(session == session_id for session, _ in self._last_context)
+
+    async def is_answered(self, session_id: str, prompt: str) -> bool:
+        """Whether a prompt is the latest of a session's main agent, and its window has the context."""
+        return await self._deliveries.read(lambda database: is_answered(database, session_id, prompt))
 
     def named(self, session_id: str, paths: Iterable[str]) -> None:
         """Take paths that an agent's reply names."""

@@ -38,8 +38,6 @@ EVENTS = (
     host.HookEvent("Stop"),
 )
 
-_REQUEST = re.compile(r"<USER_REQUEST>\s*(.*?)\s*</USER_REQUEST>", re.DOTALL)
-
 
 def _translated(name: str, fields: Fields) -> tuple[str, Fields]:
     """Return an event in Claude Code's words."""
@@ -60,8 +58,8 @@ def _translated(name: str, fields: Fields) -> tuple[str, Fields]:
 
 def request_in(content: str) -> str:
     """Return what a person typed in the content of a transcript's record."""
-    found = _REQUEST.search(content)
-    return found[1] if found else content
+    inner, ended, _ = content.partition("<USER_REQUEST>")[2].partition("</USER_REQUEST>")
+    return inner.strip() if ended else content
 
 
 def _prompt_in(transcript: str, agent_type: str) -> str:

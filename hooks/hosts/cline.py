@@ -8,7 +8,6 @@ known from its source only: VS Code, which sends UserPromptSubmit, and a tool's 
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from . import host
-from .fields import Fields, parsed
+from .fields import Fields, parsed, value_at
 from .hook_answer import OutputLimit, json_line
 from .hook_format import CLAUDE_KINDS, SUBAGENT
 from .mcp_format import EDITOR_VARIABLES, McpPlace, ServerDefinition, ServerSettings, VariableSyntax
@@ -45,12 +44,9 @@ EVENTS = (
 TOOLS = {"read_files": "Read", "editor": "Edit", "search_codebase": "Grep", "run_commands": "Bash"}
 """Its tools by Claude Code's names for them."""
 
-_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_PROMPT = re.compile(rf'"text": (?="<user_input)({_STRING})')
+_PROMPT = '"text": "<user_input'
 _INPUT = re.compile(r"<user_input[^>]*>(.*?)</user_input>", re.DOTALL)
-_TASK = re.compile(
-    rf'"name": "spawn_agent",\s*"input": \{{(?:\s*{_STRING}: {_STRING},)*?\s*"task": ({_STRING})'
-)
+_SPAWN = re.compile(r'"name": "spawn_agent",\s*+"input": ')
 
 
 def _translated(name: str, fields: Fields) -> tuple[str, Fields]:
@@ -136,11 +132,13 @@ def _prompt_in(transcript: str, agent_type: str) -> str:
     Of several subagents that are started at once none has a task.
     """
     if not agent_type:
-        prompts = _PROMPT.findall(transcript)
-        found = _INPUT.search(json.loads(prompts[-1], strict=False)) if prompts else None
+        at = transcript.rfind(_PROMPT) + len('"text": ')
+        found = _INPUT.match(Fields({"": value_at(transcript, at)}).text(""))
         return found[1] if found else ""
-    tasks = _TASK.findall(transcript.rpartition('"role": "assistant"')[2])
-    return str(json.loads(tasks[0], strict=False)) if len(tasks) == 1 else ""
+    last = transcript.rpartition('"role": "assistant"')[2]
+    calls = [found.end() for found in _SPAWN.finditer(last)]
+    given = value_at(last, calls[0]) if len(calls) == 1 else None
+    return Fields(given).text("task") if isinstance(given, dict) else ""
 
 
 def _read_server(fields: ServerDefinition) -> ServerSettings:

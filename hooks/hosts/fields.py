@@ -108,6 +108,17 @@ def typed(prompt: str) -> str:
     return prompt
 
 
+def value_at(text: str, position: int) -> object:
+    """Return the JSON value that begins at a position of a text, None if it is invalid."""
+    try:
+        return _DECODER.raw_decode(text, position)[0]
+    except (ValueError, RecursionError):
+        return None
+
+
+_DECODER = json.JSONDecoder(strict=False)
+
+
 def parsed(text: str) -> object:
     """Return the value of a JSON text, None if it is invalid."""
     try:

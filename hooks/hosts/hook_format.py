@@ -58,6 +58,7 @@ EDITING_TOOLS = frozenset(
 
 PATHS_MAX = 100
 _PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)\s*$", re.MULTILINE)
+_VERSION = re.compile(r"[0-9]{1,9}(?![0-9])(?:\.[0-9]{1,9}(?![0-9]))*")
 _APPLIED = re.compile(r"(?m)(?:^|\")(?:Success|Done)\b")
 
 
@@ -128,7 +129,8 @@ class HookFormat(Struct, frozen=True, kw_only=True):
 
 def parts_of(version: str) -> tuple[int, ...]:
     """Return the numbers of a version, none for an unknown one, which is then older than any."""
-    return tuple(int(part) for part in version.split(".") if part.isdigit())
+    found = _VERSION.match(version)
+    return tuple(map(int, found[0].split("."))) if found else ()
 
 
 def _origin(host: str, kind: EventKind, fields: Fields, cwd: str) -> Origin:

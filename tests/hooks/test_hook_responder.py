@@ -45,6 +45,8 @@ class Recorder:
         self.text = "# PROJECT CONTEXT\n"
         self.failure: Exception | None = None
         self.hang = False
+        self.answered = ""
+        """The session's latest prompt, if an earlier daemon answered it."""
         self.late = ""
         """The prompt for which the search runs out of time."""
 
@@ -64,6 +66,9 @@ class Recorder:
     async def task_in(self, origin: Origin, transcript_path: str) -> str:
         self.calls.append(f"task in {transcript_path}")
         return "study the login"
+
+    async def is_answered(self, origin: Origin, prompt: str) -> bool:
+        return prompt == self.answered
 
     async def knows_session(self, origin: Origin) -> bool:
         return origin.session_id in self.sessions
@@ -274,6 +279,18 @@ async def test_first_tool_brings_what_the_start_could_not(ground: Recorder, resp
     later = (await ask(responder, Event("edit", MAIN))).context
     assert "set_relevant_context" not in later
     assert later.endswith("two\n</foveal-context>")
+
+
+async def test_prompt_that_an_earlier_daemon_answered_isnt_answered_again(
+    ground: Recorder, responder: Responder
+) -> None:
+    ground.sessions, ground.answered = {"s1"}, "study the login"
+    found = Event("edit", MAIN, transcript_path="/t")
+    assert await ask(responder, found) == NOTHING
+    assert ground.asks == []
+    searched = replace(found, use=ToolUse("expire"))
+    await ask(responder, searched)
+    assert ground.calls[-1] == "help expire for study the login"
 
 
 async def test_late_start_is_tried_once_more(ground: Recorder, responder: Responder) -> None:

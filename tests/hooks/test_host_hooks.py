@@ -13,7 +13,7 @@ from foveal.daemon.hooks.payloads import fields_in, formats_of, host_version
 from foveal.hooks.hosts.events import Event
 from foveal.hooks.hosts.fields import TEXT_MAX, Fields
 from foveal.hooks.hosts.hook_answer import HookAnswer, OutputLimit, without_angles
-from foveal.hooks.hosts.hook_format import patched_paths
+from foveal.hooks.hosts.hook_format import parts_of, patched_paths
 from foveal.hooks.hosts.host import Hooks
 from foveal.hooks.hosts.registry import HOSTS as ALL_HOSTS
 from foveal.hooks.hosts.registry import host_named
@@ -263,6 +263,8 @@ def test_cline_tells_prompt_and_task_by_its_files() -> None:
     call = text[text.index('"name": "spawn_agent"') :]
     assert find(f"{text}{call}", "subagent") == "", "of two nobody knows which"
     assert (find("", ""), find("no JSON", "subagent")) == ("", "")
+    assert find('"text": "<user_input>a\\q</user_input>"', "") == "", "no JSON, so no failure either"
+    assert find('"name": "spawn_agent", "input": {"task": "a\\u12', "subagent") == ""
 
 
 def test_droid_tells_its_prompt_by_the_transcript() -> None:
@@ -283,6 +285,13 @@ def test_antigravity_tells_its_prompt_by_the_transcript() -> None:
     answered = {"type": "PLANNER_RESPONSE", "content": "Because of USER_INPUT."}
     assert find(f"{json.dumps(asked)}\n{json.dumps(answered)}\n", "") == "Why?"
     assert find('cut off "USER_INPUT"}\n', "") == ""
+    blank = f"<USER_REQUEST>{' ' * 50_000}"
+    assert find(json.dumps({"type": "USER_INPUT", "content": blank}), "") == blank, "read in one pass"
+
+
+def test_versions_are_read_from_any_text() -> None:
+    texts = ("3.20.17", "2.1.118 (Claude Code)", "3.\N{SUPERSCRIPT TWO}", f"3.{'9' * 5_000}", "v1", "")
+    assert [parts_of(text) for text in texts] == [(3, 20, 17), (2, 1, 118), (3,), (3,), (), ()]
 
 
 def test_cline_says_what_a_search_found() -> None:

@@ -63,6 +63,19 @@ async def test_a_context_belongs_to_the_entry_that_it_was_asked_for(tmp_path: Pa
         assert (at.timeline.has_shown("ses"), at.timeline.has_shown("t")) == (True, False)
 
 
+async def test_the_latest_prompt_with_a_context_is_answered(tmp_path: Path) -> None:
+    async with opened(tmp_path) as at:
+        assert not await at.timeline.is_answered("ses", "Why?")
+        at.timeline.record(event("prompt", text="Why?\nTell me."))
+        assert not await at.timeline.is_answered("ses", "Why?\nTell me."), "it has no context yet"
+        at.timeline.attach(("ses", ""), "c1", "req_1", "Why?\nTell me.", "sam")
+        at.timeline.record(event("edit", "a.py"))
+        assert await at.timeline.is_answered("ses", "Why?\nTell me.")
+        assert not await at.timeline.is_answered("ses", "How?")
+        at.timeline.record(event("compaction"))
+        assert not await at.timeline.is_answered("ses", "Why?\nTell me."), "its window was emptied"
+
+
 async def test_edits_of_an_agent_become_one_entry_for_a_while(tmp_path: Path) -> None:
     async with opened(tmp_path) as at:
         at.timeline.record(event("edit", "a.py", "/etc/hosts"))
