@@ -215,7 +215,15 @@ def _check_embedding(source: ConfigSource, config: EmbeddingConfig) -> None:
             f"{source.place('embedding.shared')}: embedding.shared must be the URL of a Redis server, such "
             "as rediss://cache.example.com:6380/0."
         )
-    for name in ("shared_password", "shared_secret"):
+    if config.endpoint:
+        from ..core.model_endpoint import problem_of_url  # imports asyncio, which commands do without
+
+        problem = problem_of_url("embedding.endpoint", config.endpoint, "", "embedding.endpoint_key")
+        if not config.model:
+            problem = problem or "embedding.endpoint needs embedding.model, the name of the model there"
+        if problem:
+            raise ConfigError(f"{source.place('embedding.endpoint')}: {problem}.")
+    for name in ("shared_password", "shared_secret", "endpoint_key"):
         if not _CREDENTIAL.fullmatch(getattr(config, name)):
             raise ConfigError(
                 f"{source.place('embedding.' + name)}: embedding.{name} must say where it is: env:NAME for "

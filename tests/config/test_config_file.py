@@ -198,3 +198,21 @@ def test_only_the_user_can_show_secrets(tmp_path: Path) -> None:
     ]
     with pytest.raises(ConfigError, match=r"privacy\.show_files can't be used"):
         load_user(tmp_path, '[privacy]\nshow_files = ["!a"]\n')
+
+
+@pytest.mark.parametrize(
+    ("setting", "problem"),
+    [
+        ('endpoint = "127.0.0.1:9"\nmodel = "m"', "must be an http or https URL"),
+        ('endpoint = "http://me:hunter22@127.0.0.1:9"\nmodel = "m"', "must hold no password"),
+        ('endpoint = "http://127.0.0.1:9/v1"', "needs embedding.model"),
+        ('endpoint_key = "hunter22"', "must say where it is"),
+    ],
+)
+def test_an_endpoint_that_can_not_be_asked_is_an_error(tmp_path: Path, setting: str, problem: str) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(f"[embedding]\n{setting}\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=problem) as error:
+        load_user_config(str(path), System())
+    assert f"{path}, line 2: " in str(error.value)
+    assert "hunter22" not in str(error.value)
