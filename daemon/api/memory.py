@@ -279,8 +279,11 @@ class ExperienceMethods(EngineMethods):
     async def list_experiences(self, request: ListExperiencesRequest) -> ExperiencesReply:
         """List experiences, newest first. `next` is present if there is more: pass it as `before`. Large
         pages end early. `elsewhere` counts those that show in other work trees of the repository only; with
-        `all_worktrees` they are listed too, and `worktree` says where each was made. `question` is what a
-        person is asked about a project of the same repository, see AdoptExperiences."""
+        `all_worktrees` they are listed too, and `worktree` says where each was made; agents with a name get
+        neither. `question` is what a person is asked about a project of the same repository, see
+        AdoptExperiences."""
+        # The policy of another work tree may hide from an agent what the one here doesn't.
+        everywhere = request.all_worktrees and not request.agent.is_named
         listing = ExperienceListing(
             request.limit + 1,
             request.agent_id,
@@ -292,7 +295,7 @@ class ExperienceMethods(EngineMethods):
             request.query,
             request.deleted,
             request.before,
-            request.all_worktrees,
+            everywhere,
         )
         project = await self._engine.projects.at(request.cwd)
         await self._engine.commit_marks.settle(project)
@@ -302,10 +305,11 @@ class ExperienceMethods(EngineMethods):
         found, total, elsewhere = await self._engine.experiences.read(
             project, lambda pool: (*pool.list(listing, seen), pool.count_elsewhere(listing, seen))
         )
+        elsewhere = 0 if request.agent.is_named else elsewhere
         page = _fitting(found[: request.limit])
         more = cursor_after(page[-1]) if page and len(page) < len(found) else UNSET
         places: Sequence[Place | None] = (None,) * len(page)
-        if request.all_worktrees:
+        if everywhere:
             places = await self._engine.experiences.read(project, lambda pool: pool.places(page))
         question = "" if request.agent.is_named else await self._engine.projects.previous.question(project)
         listed = list(map(experience_reply, page, places))
@@ -316,7 +320,7 @@ class ExperienceMethods(EngineMethods):
         """Return an experience; an entry of its `history` is `{kind, at, experience_id?, …}` with the
         fields that the edit changed."""
         project = await self._engine.projects.at(request.cwd)
-        known = await self._engine.experiences.read(project, lambda pool: pool.get(request.experience_id))
+        known = await self._known(project, request)
         policy = await self._engine.permissions.require(project, request.agent)
         # An edit may have named what is hidden, though the experience no longer does.
         whole = all(sees_whole(policy, each, project.root) for each in (known.original, known.current))
@@ -377,11 +381,12 @@ class ExperienceMethods(EngineMethods):
     @method("AdoptExperiences", policy="project", access="person")
     async def adopt(self, request: AdoptRequest) -> AdoptReply:
         """Take over the experiences of a project of the same repository that was at `path` and is gone, or
-        copy those of a clone there; with `never` only ask no more. `adopted` counts the new ones."""
-        if (
-            request.agent.is_named and not request.never
-        ):  # it is shown what the other project may hide from it
-            require_all((await self._engine.permissions.view(request.path, request.agent)).policy)
+        copy those of a clone there; with `never` only ask no more. `adopted` counts the new ones. For
+        a person and agents that may see all of every project."""
+        if request.agent.is_named:  # it is shown what any project of the repository may hide from it
+            await self._engine.permissions.require_everywhere(request.agent)
+            for root in await self._engine.projects.closed():
+                require_all((await self._engine.permissions.view(root, request.agent)).policy)
         project = await self._engine.projects.at(request.cwd)
         path, adopted = await self._engine.projects.previous.answer(
             project, request.path, takes=not request.never
@@ -414,6 +419,14 @@ class ExperienceMethods(EngineMethods):
         """Forget nothing, see GetFeedback: `cleared` is 0."""
         return ClearFeedbackReply((await self._engine.projects.at(request.cwd)).root)
 
+    async def _known(self, project: Project, request: ExperienceRequest) -> Known:
+        """Return the experience of a request; an agent with a name is told of none that shows in other work
+        trees only, whose policies may hide it. Raises `NotFound`."""
+        here = request.agent.is_named
+        return await self._engine.experiences.read(
+            project, lambda pool: pool.get(request.experience_id, here=here)
+        )
+
     async def _own(self, request: ExperienceRequest) -> tuple[Project, Policy]:
         """Return the project and the policy of a request to change an experience.
 
@@ -422,8 +435,8 @@ class ExperienceMethods(EngineMethods):
         """
         project = await self._engine.projects.at(request.cwd)
         view = await self._engine.permissions.view(project.root, request.agent)
-        if view.policy.is_limited:
-            known = await self._engine.experiences.read(project, lambda pool: pool.get(request.experience_id))
+        if request.agent.is_named or view.policy.is_limited:
+            known = await self._known(project, request)
             versions = (known.original, known.current)
             whole = all(sees_whole(view.policy, version, project.root) for version in versions)
             if not whole or not view.sees_all_of(known.current.agent_id):

@@ -100,8 +100,9 @@ def copy_database(path: str, target: str) -> None:
                 try:
                     while os.copy_file_range(source.fileno(), copy.fileno(), COPIED_BYTES):
                         pass
-                except (AttributeError, OSError):  # macOS, and file systems that can't
+                except (AttributeError, OSError):  # macOS, and file systems that can't, or no longer
                     source.seek(0)
+                    copy.seek(0)
                     shutil.copyfileobj(source, copy)
 
 

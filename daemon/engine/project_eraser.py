@@ -94,14 +94,16 @@ class ProjectEraser:
         """
         problems: list[str] = []
         folder = self._projects.folder_of(root)
-        home, others = await self._projects.family_of(root)
-        kept = await self._work.in_writer(partial(_kept, home, others, self._system))
         if dry_run:
+            home, others = await self._projects.family_of(root)
+            kept = await self._work.in_writer(partial(_kept, home, others, self._system))
             counts = await self._counts(root, home, problems, keeps_pool=bool(others))
             _refuse_unknown(root, counts)
             return ForgottenProject(root, counts, "; ".join(problems), kept)
         # First, since the graft that runs may be waiting for the project.
         async with self.pause(partial(self._projects.is_in, root)), self._projects.closed_meanwhile(root):
+            home, others = await self._projects.family_of(root)
+            kept = await self._work.in_writer(partial(_kept, home, others, self._system))
             counts = await self._counts(root, home, problems, keeps_pool=bool(others))
             counts["embeddings"] = await self._forget_embeddings(root, folder, problems)
             remove = partial(_remove, folder, home, keeps_pool=bool(others))

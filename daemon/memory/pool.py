@@ -272,10 +272,11 @@ class Pool:
         hidden = self.elsewhere
         return self._store.records.some(each for each in ids if each not in hidden)
 
-    def get(self, experience_id: str) -> Known:
-        """Return an experience with its edits, even a deleted one. Raises `NotFound`."""
+    def get(self, experience_id: str, *, here: bool = False) -> Known:
+        """Return an experience with its edits, even a deleted one; with `here` only one that shows in this
+        work tree. Raises `NotFound`."""
         with self._store.lock:
-            return self._find(experience_id)
+            return self._find("" if here and experience_id in self.elsewhere else experience_id)
 
     def newest(self, count: int) -> tuple[Known, ...]:
         """Return the newest experiences of all work trees with their edits, without deleted ones."""

@@ -12,7 +12,7 @@ from ..core.system import System
 from ..project.records import Worktree
 from .edits import Edit
 from .experience import Experience
-from .lines import lines_from, read_line
+from .lines import MAX_LINE_BYTES, lines_from, read_line
 from .pool import Pool
 from .pool_file import ROTATE_BYTES, PoolFile
 from .pool_filters import Criteria
@@ -52,9 +52,9 @@ class Pools:
                 join(os.path.join(folder, POOL_FILE), pool, worktree.id, self._system)
             except (StateError, Busy, OSError) as error:
                 problem = f"the decisions in {folder} could not join those of the repository ({error})"
-                pool.store.set_problem("joining", problem)
+                pool.store.set_problem(folder, problem)
             else:
-                pool.store.set_problem("joining", "")
+                pool.store.set_problem(folder, "")
         return pool
 
 
@@ -91,7 +91,7 @@ def _lines_of(source: PoolFile, worktree: str) -> Iterator[tuple[bytes, Experien
                     continue
                 data = line.data
                 if isinstance(record, Experience) and worktree and not record.worktree:
-                    fields = {**json.loads(data), "worktree": worktree}
-                    data = json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+                    named = data.rstrip()[:-1] + b',"worktree":' + json.dumps(worktree).encode() + b"}\n"
+                    data = named if len(named) <= MAX_LINE_BYTES else data  # too long, it couldn't be read
                 if line.complete and data.strip():
                     yield data, record

@@ -7,7 +7,6 @@ import contextlib
 import os
 from collections.abc import AsyncIterator, Iterator, Mapping
 from functools import partial
-from itertools import compress
 
 from ..config.files import IN_FORCE, load_project_config
 from ..config.settings import Environment, ProjectConfig, UserConfig
@@ -25,7 +24,7 @@ from ..privacy.trust import (
     TrustStore,
     files_to_trust,
 )
-from ..project.records import IgnoreLine
+from ..project.records import RECORD, IgnoreLine
 from ..project.service import (
     check_named_root,
     find_root,
@@ -37,6 +36,8 @@ from ..project.service import (
     relative_path,
     resolved,
     set_excluded,
+    worktree_of,
+    worktrees,
 )
 from .indexer_client import IndexerClient
 from .previous_projects import PreviousProjects
@@ -79,7 +80,7 @@ class OpenProjects:
         self._finding = SharedWork[str, str](work)
         self._opening = SharedWork[str, Project](work)
         self._forgetting: dict[str, asyncio.Lock] = {}
-        """Locks of projects that must not be opened now."""
+        """Locks of projects, and of homes of families, that must not be opened now."""
         self._trust = TrustStore(os.path.join(environment.state_dir, TRUST_FILE), system)
         self._links = LinkFinder(environment, config, system)
 
@@ -167,14 +168,23 @@ class OpenProjects:
     async def family_of(self, root: str) -> tuple[str, tuple[str, ...]]:
         """Return the folder with the pool of a project, and the roots of the others whose pool it is too:
         work trees of the repository that were opened, without linked ones that are gone."""
-        known = await self._work.in_builder(
-            partial(known_projects, self._environment.state_dir, self._system)
-        )
-        homes = {record.root: record.home for record in known}
-        home = homes.get(root) or root
-        family = [other for other, its_home in homes.items() if its_home == home and other != root]
-        is_there = await asyncio.to_thread(lambda: [each == home or os.path.isdir(each) for each in family])
-        return self.folder_of(home), tuple(compress(family, is_there))
+        home, family = await self._work.in_builder(partial(self._family_of, root))
+        return self.folder_of(home), family
+
+    def _family_of(self, root: str) -> tuple[str, tuple[str, ...]]:
+        homes = {
+            one.root: one.home or one.root
+            for one in known_projects(self._environment.state_dir, self._system)
+        }
+        tree = worktree_of(root, self._system)
+        home = homes.get(root) or (tree.home if tree else root)
+        family = {other for other, its_home in homes.items() if its_home == home}
+        if tree is not None and tree.home == home:  # git knows those, too, whose records can't be read
+            roots = (each.root for each in worktrees(tree.common, self._system))
+            family.update(
+                each for each in roots if os.path.exists(os.path.join(self.folder_of(each), RECORD))
+            )
+        return home, tuple(each for each in sorted(family - {root}) if each == home or os.path.isdir(each))
 
     async def is_in(self, root: str, folder: str) -> bool:
         """Whether a folder, which may be gone, belongs to a project."""
@@ -185,8 +195,10 @@ class OpenProjects:
 
     @contextlib.asynccontextmanager
     async def closed_meanwhile(self, root: str) -> AsyncIterator[None]:
-        """Close a project if it is open, and keep it closed until the end: who opens it waits."""
-        async with self._forgetting.setdefault(root, asyncio.Lock()):
+        """Close a project if it is open, and keep it closed until the end: who opens it waits, and so does
+        who opens another work tree of its repository, which may begin to use the pool."""
+        home, _ = await self._work.in_builder(partial(self._family_of, root))
+        async with self._kept_from_opening(root, home):
             if await self.close(root) is not None:
                 await self._indexing.wait_closed(root)
             yield
@@ -254,8 +266,17 @@ class OpenProjects:
         return root
 
     async def _open(self, root: str) -> Project:
-        async with self._forgetting.setdefault(root, asyncio.Lock()):
+        async with self._kept_from_opening(root):
             return await self._open_files(root)
+
+    @contextlib.asynccontextmanager
+    async def _kept_from_opening(self, root: str, *homes: str) -> AsyncIterator[None]:
+        """Hold the locks of a root and of the homes of its family: the one that git says, and other ones."""
+        tree = await self._work.in_builder(partial(worktree_of, root, self._system))
+        async with contextlib.AsyncExitStack() as stack:
+            for each in sorted({root, *homes, tree.home if tree else root}):  # sorted: no two wait in turns
+                await stack.enter_async_context(self._forgetting.setdefault(each, asyncio.Lock()))
+            yield
 
     async def _open_files(self, root: str) -> Project:
         folder = self.folder_of(root)

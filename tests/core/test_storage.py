@@ -368,3 +368,18 @@ def test_a_reader_of_what_is_missing_or_of_another_version_is_refused(tmp_path: 
     make(tmp_path / "db")
     with pytest.raises(DatabaseError, match="schema version is 1, this program's 2"):
         open_reader(str(tmp_path / "db"), 2)
+
+
+def test_a_copy_that_the_system_gives_up_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a").write_bytes(bytes(range(200)) * 100)
+    asked: list[int] = []
+
+    def copy_some(source: int, target: int, count: int) -> int:
+        asked.append(count)
+        if len(asked) > 1:
+            raise OSError(errno.EOPNOTSUPP, "no more")
+        return os.write(target, os.read(source, 4096))
+
+    monkeypatch.setattr(os, "copy_file_range", copy_some, raising=False)
+    storage.copy_database(str(tmp_path / "a"), str(tmp_path / "b"))
+    assert (tmp_path / "b").read_bytes() == (tmp_path / "a").read_bytes()

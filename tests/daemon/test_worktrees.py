@@ -227,9 +227,14 @@ def test_a_moved_or_cloned_project_is_asked_about(trees: Trees, tmp_path: Path) 
     )
     assert question == call("Status", cwd=str(clone))["projects"][0]["question"]
     assert "question" not in call("ListExperiences", cwd=str(clone), agent_name="sam")
-    write_files(trees.main, {"foveal.toml": '[agents.sam]\ndeny_paths = ["src/"]\n'})
-    error = trees.daemon.error("AdoptExperiences", cwd=str(clone), path=str(trees.main), agent_name="sam")
-    assert error.code == codes.PERMISSION_DENIED, "it may not see all of the other one"
+    write_files(trees.add("strict"), {"foveal.toml": '[agents.sam]\ndeny_paths = ["src/"]\n'})
+    trees.listed(trees.main.parent / "strict")
+    call("CloseProject", path=str(trees.main.parent / "strict"))
+    for more in ({}, {"never": True}):
+        error = trees.daemon.error(
+            "AdoptExperiences", cwd=str(clone), path=str(trees.main), agent_name="sam", **more
+        )
+        assert error.code == codes.PERMISSION_DENIED
     assert trees.listed(clone) == set()
     reply = call("AdoptExperiences", cwd=str(clone), path=str(trees.main), never=True)
     assert reply == {"root": str(clone), "path": str(trees.main), "adopted": 0}
@@ -251,3 +256,28 @@ def test_a_moved_or_cloned_project_is_asked_about(trees: Trees, tmp_path: Path) 
     assert error.code == codes.NOT_FOUND, "they are here now"
     for path in trees.daemon.state.glob("projects/*/project.json"):
         assert "secret" not in path.read_text()
+
+
+def test_an_agent_learns_nothing_that_shows_in_another_work_tree_only(trees: Trees) -> None:
+    """The policy of that may hide it, whatever the one here says."""
+    write_files(trees.main, {"foveal.toml": '[agents.sam]\ndeny_paths = ["src/"]\n'})
+    a, call = trees.add("a"), trees.daemon.call
+    hidden = trees.change(trees.main, "Forget zebras", "src/tokens.py")
+    trees.decide(a, "Use WAL", "README.md")
+    deleted = trees.change(trees.main, "Forget tapirs", "src/tokens.py")
+    call("DeleteExperience", cwd=str(trees.main), experience_id=deleted)
+    sam = {"cwd": str(a), "agent_name": "sam"}
+    reply = call("ListExperiences", **sam, all_worktrees=True)
+    assert ([each["decision"] for each in reply["experiences"]], reply["elsewhere"]) == (["Use WAL"], 0)
+    assert call("ListExperiences", **sam, deleted=True, all_worktrees=True)["total"] == 0
+    for method, more in (
+        ("GetExperience", {}),
+        ("UpdateExperience", {"rationale": "x"}),
+        ("DeleteExperience", {}),
+        ("RestoreExperience", {}),
+    ):
+        for experience_id in (hidden, deleted):
+            error = trees.daemon.error(method, **sam, experience_id=experience_id, **more)
+            assert error.code == codes.NOT_FOUND, method
+    assert trees.listed(a, all_worktrees=True) == {"Use WAL", "Forget zebras"}
+    assert call("ListExperiences", cwd=str(a))["elsewhere"] == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shutil
 import signal
@@ -25,6 +26,7 @@ from foveal.daemon.core.child import ChildProcess
 from foveal.daemon.core.errors import ChildDied, FovealError, ProjectUnavailable
 from foveal.daemon.core.system import System
 from foveal.daemon.engine.engine import Engine
+from foveal.daemon.memory.experience import Draft
 from foveal.daemon.project.service import Tree
 from foveal.daemon.sessions.records import Scope
 from foveal.daemon.workspace import freshness, indexer_client
@@ -388,3 +390,39 @@ async def test_work_trees_that_git_removed_leave_only_decisions(tmp_path: Path) 
         (tmp_path / "elsewhere").rename(first / ".git")
         await engine.forgetting.forget_removed_trees()
         assert not folders["unmounted"].exists()
+
+
+async def test_who_opens_a_work_tree_keeps_the_pool_that_is_forgotten(tmp_path: Path) -> None:
+    """Also a main one whose record is of a version without families, or can't be read, and one that opens
+    only when another is to be forgotten."""
+    async with running_engine(tmp_path, {"a.py": "def a(): ...\n"}) as (engine, other):
+        first = write_files(tmp_path / "first", {"a.py": ""})
+        git(first, "init", "-q", "-b", "main")
+        git(first, "commit", "-q", "--allow-empty", "-m", "first")
+        linked, projects = str(tmp_path / "linked"), engine.projects
+        git(first, "worktree", "add", "-q", "--detach", linked)
+        await projects.at(linked)
+
+        @asynccontextmanager
+        async def pause(belongs: object) -> AsyncIterator[None]:
+            main = await projects.at(str(first))
+            await engine.experiences.graft(main, Draft("Use WAL", "ann", "s1"))
+            yield
+
+        engine.forgetting.pause = pause
+        kept = f"1 of the repository's decisions stay, for its other work trees: {first}"
+        assert (await engine.forgetting.forget(linked, dry_run=False)).kept == kept
+        record = Path(projects.folder_of(str(first)), "project.json")
+        for former in (json.dumps({"root": str(first)}), "{"):
+            await projects.at(linked)
+            write_files(record.parent, {record.name: former})
+            assert (await engine.forgetting.forget(linked, dry_run=True)).kept == kept
+            assert (await projects.family_of(linked))[1] == (str(first),)
+        await projects.close(str(first))
+        await projects.close(other.root)
+        async with projects.closed_meanwhile(linked):
+            opening = asyncio.create_task(projects.at(str(first)))
+            await projects.at(other.root)
+            await projects.at(other.root)
+            assert not opening.done()
+        assert (await opening).root == str(first)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from foveal.daemon.core.system import System
+from foveal.daemon.memory.lines import MAX_LINE_BYTES
 from foveal.daemon.memory.pool_filters import Criteria
 from foveal.daemon.memory.pools import Pools
 from foveal.daemon.memory.records import ExperienceListing
@@ -80,6 +81,21 @@ def test_a_former_pool_joins_once(tree: Worktree, tmp_path: Path) -> None:
         assert len((tmp_path / "state/main/experiences.jsonl").read_text()) == size
 
 
+def test_lines_join_as_they_are(tree: Worktree, tmp_path: Path) -> None:
+    """The work tree is added where a line is still one with it; nothing that a line holds stops the opening."""
+    (tmp_path / "state/a").mkdir(exist_ok=True)
+    begin = b'{"id":"x_%d","timestamp":"2026-01-01","agent_id":"a","session_id":"s","decision":"%s","more":'
+    mores = [b'"\\ud800"', b"1e999", b"[" * 500 + b"]" * 500, b'"%s"' % (b"x" * (MAX_LINE_BYTES - 120))]
+    lines = [begin % (number, b"d%d \\ud83d" % number) + more + b"}" for number, more in enumerate(mores)]
+    (tmp_path / "state/a/experiences.jsonl").write_bytes(b"\n".join(lines) + b"\n")
+    pool = opened(tree, tmp_path)
+    assert pool.statistics().problem == ""
+    assert len(everything(pool)) == len(lines)
+    there = (tmp_path / "state/main/experiences.jsonl").read_bytes().splitlines()
+    added = b',"worktree":"%s"}' % tree.id.encode()
+    assert there == [*(line[:-1] + added for line in lines[:-1]), lines[-1]]
+
+
 def test_a_pool_that_cant_join_stays(tree: Worktree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     open_pool(tmp_path / "state/a").graft([draft("a's")])
 
@@ -87,8 +103,13 @@ def test_a_pool_that_cant_join_stays(tree: Worktree, tmp_path: Path, monkeypatch
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(os, "unlink", fail)
-    pool = opened(tree, tmp_path)
-    assert "could not join" in pool.statistics().problem
+    every = Pools(Criteria(), System())
+    pool = opened(tree, tmp_path, every)
+    main = Worktree(os.path.dirname(tree.common), tree.common)
+    opened(main, tmp_path, every, folder=tmp_path / "state/main", worktree=main)
+    (tmp_path / "state/b").mkdir()
+    opened(tree, tmp_path, every, folder=tmp_path / "state/b")
+    assert "could not join" in pool.statistics().problem, "what another one has joins well"
     assert (tmp_path / "state/a/experiences.jsonl").exists()
     monkeypatch.undo()
     again = opened(tree, tmp_path)
