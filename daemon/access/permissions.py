@@ -81,7 +81,7 @@ def require_all(policy: Policy) -> None:
     """Raise `PermissionDenied` for an agent from whom anything is hidden."""
     if _allowed(policy).is_limited:
         raise PermissionDenied(
-            f"this isn't for {policy.agent or 'an agent'}, from whom {' and '.join(policy.rules)} hides"
+            f"this isn't for {policy.agent or 'an agent'}, from whom {policy.sources} hides"
             " something. The user can do it with foveal's commands."
         )
 
@@ -247,11 +247,14 @@ class Permissions:
                 found.append(OtherProject(linked, there, partial(self._open, linked.root, there)))
         return found
 
-    def linked_now(self, project: Project, policy: Policy) -> Iterator[tuple[LinkedProject, Project | None]]:
-        """Yield the linked projects that an agent may see, by its policy in the one that links them, each
-        with the project if it is open."""
+    def linked_now(
+        self, project: Project, agent: Agent, policy: Policy
+    ) -> Iterator[tuple[LinkedProject, Project | None]]:
+        """Yield the linked projects that an agent may see, by its policy in the one that links them and the
+        rules of open projects inside, each with the project if it is open."""
         for linked, _ in _allowed_links(project, policy):
-            yield linked, self._projects.get(linked.root)
+            if not self._hides_inside(linked.root, agent):
+                yield linked, self._projects.get(linked.root)
 
     async def everywhere(self, project: Project, agent: Agent) -> tuple[list[OtherProject], int]:
         """Return the other projects that an agent may see, open ones and at most `REOPENED_MAX` closed ones,
@@ -354,11 +357,13 @@ class Permissions:
             self._work.start_background(self._projects.reload_settings(project), f"read the rules of {root}")
             return None
         view = AgentView(policy_of(project.config, (agent.name,), agent.type), project.config)
-        inside = (
-            [self._projects.get(other) for other in self._projects.inside(root)] if agent.is_named else []
-        )
-        hides = any(_own_rules(each.config, agent).hides_any for each in inside if each is not None)
-        return view if view.policy.allow and not hides else None
+        return view if view.policy.allow and not self._hides_inside(root, agent) else None
+
+    def _hides_inside(self, root: str, agent: Agent) -> bool:
+        """Whether an open project within a folder hides something from a named agent, by its own rules as
+        they were read last."""
+        inside = map(self._projects.get, self._projects.inside(root)) if agent.is_named else ()
+        return any(_own_rules(each.config, agent).hides_any for each in inside if each is not None)
 
     async def as_one_of(self, root: str, agent: Agent, names: Iterable[str]) -> Policy:
         """Return the policy of a request about something that agents of these names were given, as if they

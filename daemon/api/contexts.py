@@ -100,7 +100,11 @@ class ContextMethods(EngineMethods):
         started = time.perf_counter()
         project = None if request.is_long else self._project_nowait(request)
         scope = (
-            None if project is None else self._engine.scoping.find(project.root, _selector(project, request))
+            None
+            if project is None
+            else self._engine.scoping.find(
+                project.root, _selector(project, request, project.config.linked.projects)
+            )
         )
         if project is not None and scope is not None:
             context = _request(project, scope.task_type, request)
@@ -138,22 +142,22 @@ class ContextMethods(EngineMethods):
         """Return the project, the scope and the context request. An invalid request makes and changes no
         scope."""
         projects, scopes = self._engine.projects, self._engine.scopes
+        permissions = self._engine.permissions
         if request.scope_id is not None:
             project = await projects.open_root(scopes.get(request.scope_id).root)
         else:
             project = await projects.at(required_cwd(request.cwd))
         scope = None if request.scope_id is None else scopes.get(request.scope_id)
         # An agent without permission creates no scope either; the answer's policy is decided later.
-        policy = await self._engine.permissions.require(
-            project, request.agent, scope=scope, session_id=request.session_id
-        )
+        policy = await permissions.require(project, request.agent, scope=scope, session_id=request.session_id)
         session = await self._session(policy, scope, request)
         check_owner(policy, project.config, session, scope.agent_id if scope else request.agent_id)
+        links = tuple(each for each, _ in permissions.linked_now(project, request.agent, policy))
         if request.is_long:
-            selector = await asyncio.to_thread(_selector, project, request)
+            selector = await asyncio.to_thread(_selector, project, request, links)
             context = await asyncio.to_thread(_request, project, "", request, news=news)
         else:
-            selector = _selector(project, request)
+            selector = _selector(project, request, links)
             context = _request(project, "", request, news=news)
         scope = await self._engine.scoping.scope_for(
             project, selector, lambda known: sees_all_of(policy, project.config, owner_of(known, session))
@@ -168,28 +172,33 @@ class ContextMethods(EngineMethods):
         return (await self._engine.sessions.find(session_id)).session if policy.is_limited else None
 
 
-def _selector(project: Project, request: GetContextRequest) -> ScopeSelector:
+def _selector(
+    project: Project, request: GetContextRequest, links: tuple[LinkedProject, ...]
+) -> ScopeSelector:
+    """Return what the scope of a request is found by; a focus may lead into the projects of `links`."""
     paths = request.focus_paths
     return ScopeSelector(
         scope_id=request.scope_id or "",
         session_id=request.session_id,
         agent_id=request.agent_id,
         agent_name=request.agent_name,
-        focus_paths=None if paths is None else _focus_paths(project, paths),
+        focus_paths=None if paths is None else _focus_paths(project, paths, links),
         constraints=request.constraints,
         parent_scope_id=request.parent_scope_id,
         task_type=request.task_type,
     )
 
 
-def _focus_paths(project: Project, given: tuple[str, ...]) -> tuple[str, ...]:
+def _focus_paths(
+    project: Project, given: tuple[str, ...], links: tuple[LinkedProject, ...]
+) -> tuple[str, ...]:
     """Return focus paths relative to the root, without duplicates.
 
     The same paths repeat, and resolving symlinks in each would cost more than the answer. A path that later
     becomes a link out of the project is caught where files are read.
     """
     clean = _cleaned if len(given) <= CLEANED_PATHS_MAX else _clean
-    return clean(project.root, given, project.config.linked.projects)
+    return clean(project.root, given, links)
 
 
 def _clean(root: str, given: tuple[str, ...], links: tuple[LinkedProject, ...]) -> tuple[str, ...]:

@@ -112,9 +112,7 @@ class PolicyGuard:
         )
         shown = await asyncio.to_thread(shows.reply, declared.shape, reply)  # texts may have megabytes
         if shown is None:
-            raise PermissionDenied(
-                f"what this is about is hidden from this agent by {' and '.join(view.policy.rules)}"
-            )
+            raise PermissionDenied(f"what this is about is hidden from this agent by {view.policy.sources}")
         return shown
 
     def _check(self, declared: Declaration, shows: ReplyFilter, agent: Agent, *, owned: bool) -> None:
@@ -127,7 +125,7 @@ class PolicyGuard:
         if declared.access == "own" and owned and not shows.own:
             raise PermissionDenied(
                 "this belongs to an agent that may see what is hidden from this one by"
-                f" {' and '.join(shows.policy.rules)}; it may change only what is its own"
+                f" {shows.policy.sources}; it may change only what is its own"
             )
 
     async def _of_daemon(self, declared: Declaration, request: DaemonRequest, ask: Ask) -> WireMap:
@@ -198,7 +196,7 @@ class PolicyGuard:
             policy = (await self._permissions.view(around, agent)).policy
             if policy.is_limited:
                 raise PermissionDenied(
-                    f"{path:.200} lies in {around}, where {' and '.join(policy.rules)} hides something from"
+                    f"{path:.200} lies in {around}, where {policy.sources} hides something from"
                     " this agent: ask about that project"
                 )
         return root

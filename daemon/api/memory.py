@@ -442,7 +442,7 @@ class ExperienceMethods(EngineMethods):
             if not whole or not view.sees_all_of(known.current.agent_id):
                 raise PermissionDenied(
                     "this experience isn't this agent's to change: it is about what"
-                    f" {' and '.join(view.policy.rules)} hides, or is of an agent that may see that"
+                    f" {view.policy.sources} hides, or is of an agent that may see that"
                 )
         return project, view.policy
 
@@ -453,9 +453,7 @@ def _check_hides_nothing(policy: Policy, root: str, files: Iterable[str], *texts
     if any(policy.denies(path.removeprefix(below)) for path in files) or any(
         policy.names_denied(text, root) for text in texts
     ):
-        raise PermissionDenied(
-            f"the experience is about what {' and '.join(policy.rules)} hides from this agent"
-        )
+        raise PermissionDenied(f"the experience is about what {policy.sources} hides from this agent")
 
 
 def experience_reply(experience: Experience, place: Place | None = None) -> ExperienceReply:

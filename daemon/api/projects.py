@@ -274,7 +274,7 @@ class ProjectMethods(EngineMethods):
         if request.agent.is_named:
             policy = await self._engine.permissions.require(project, request.agent)
             if policy.hides(relative_path(project.root, request.path, "path")):
-                raise PermissionDenied(f"{' and '.join(policy.rules)} hides this file from this agent")
+                raise PermissionDenied(f"{policy.sources} hides this file from this agent")
         return self._note_file(project, request)
 
     def _note_file(self, project: Project, request: NotifyFileRequest) -> NotifyFileReply:

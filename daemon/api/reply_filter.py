@@ -8,7 +8,7 @@ from typing import Any, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..core.errors import FovealError, InvalidRequest
+from ..core.errors import FovealError, InvalidRequest, OutsideProject
 from ..memory.service import names_file
 from ..privacy.policy import Policy
 from ..rules.records import ItemType
@@ -93,7 +93,8 @@ class ReplyFilter(Struct, frozen=True):
     def error(self, error: FovealError) -> FovealError:
         """Return an error of the same kind whose message names nothing hidden."""
         message = str(error)
-        shown = self.of_text(message)
+        # A path out of the project is denied or not by what is linked, which the answer must not tell.
+        shown = message if isinstance(error, OutsideProject) else self.of_text(message)
         if shown == message:
             return error
         shown = shown or "this can't be answered for this agent: it would name what is hidden from it"

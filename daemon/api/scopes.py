@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import UNSET, Struct, UnsetType
 
+from ..config.linked import LinkedProject
 from ..core.errors import InvalidRequest, TooLarge
 from ..core.parameters import Texts
 from ..engine.service import EngineMethods
@@ -80,12 +81,14 @@ class ScopeMethods(EngineMethods):
     @method("ExpandFocus", policy="scope", access="own")
     async def expand(self, request: FocusRequest) -> ExpandReply:
         """Add nodes to the focus of a scope."""
-        return ExpandReply(**await self._engine.scoping.expand(request.scope_id, self._nodes(request)))
+        return ExpandReply(**await self._engine.scoping.expand(request.scope_id, await self._nodes(request)))
 
     @method("ContractFocus", policy="scope", access="own")
     async def contract(self, request: FocusRequest) -> ContractReply:
         """Take nodes out of the focus of a scope."""
-        return ContractReply(**await self._engine.scoping.contract(request.scope_id, self._nodes(request)))
+        return ContractReply(
+            **await self._engine.scoping.contract(request.scope_id, await self._nodes(request))
+        )
 
     @method("ReleaseScope", policy="scope", access="own")
     async def release(self, request: ScopeRequest) -> ReleaseReply:
@@ -104,10 +107,14 @@ class ScopeMethods(EngineMethods):
         root = None if request.cwd is None else await self._engine.projects.root_of(request.cwd)
         return ScopesReply([self._reply(scope) for scope in self._engine.scopes.of_project(root)])
 
-    def _nodes(self, request: FocusRequest) -> list[str]:
+    async def _nodes(self, request: FocusRequest) -> list[str]:
         scope = self._engine.scopes.get(request.scope_id)
         project = self._engine.projects.get(scope.root)
-        links = project.config.linked.projects if project else ()
+        links: list[LinkedProject] = []
+        if project is not None and project.config.linked.projects:
+            permissions = self._engine.permissions
+            policy = await permissions.require(project, request.agent, scope=scope)
+            links = [each for each, _ in permissions.linked_now(project, request.agent, policy)]
         nodes = [
             *(node_id_in(scope.root, node, "node_ids", links) for node in request.node_ids),
             *(node_id_in(scope.root, path, "paths", links) for path in request.paths),

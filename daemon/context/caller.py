@@ -56,6 +56,11 @@ class ContextJob(Struct, frozen=True):
         return self.request.agent_name or self.scope.agent_name or (session.agent_name if session else "")
 
     @property
+    def agent(self) -> Agent:
+        """The agent that asks, as far as its name and type are known."""
+        return Agent.of(self.agent_name, self.request.agent_type)
+
+    @property
     def is_foreign(self) -> bool:
         """Whether the scope belongs to an agent, or to the user, that may see more than this agent."""
         owner = owner_of(self.scope, self.caller.session)
@@ -91,7 +96,7 @@ def check_owner(policy: Policy, config: ProjectConfig, session: Session | None, 
         return
     if not sees_all_of(policy, config, session.agent_name):
         raise PermissionDenied(
-            f"the session {session.id} belongs to an agent that may see what {' and '.join(policy.rules)}"
+            f"the session {session.id} belongs to an agent that may see what {policy.sources}"
             " hides from this one: begin one of its own"
         )
 

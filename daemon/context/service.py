@@ -168,7 +168,7 @@ class Contexts:
         metadata = await self._sources.metadata(project, times.gathered)
         await self._sources.settle_decisions(project, times.gathered)
         if fresh == "tree":
-            linked = self._permissions.linked_now(project, job.caller.policy)
+            linked = self._permissions.linked_now(project, job.agent, job.caller.policy)
             syncing = [
                 self._freshness.sync(other, times.gathered) for _, other in linked if other is not None
             ]
@@ -423,7 +423,7 @@ class Contexts:
         if job.project.config.linked.projects and (prompted or leads_out(scope)):
             linked = tuple(
                 (each, other and other.validity(prompted=prompted))
-                for each, other in self._permissions.linked_now(job.project, caller.policy)
+                for each, other in self._permissions.linked_now(job.project, job.agent, caller.policy)
             )
         return (
             scope.revision,

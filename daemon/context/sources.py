@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 from msgspec import Struct, structs
 from msgspec.structs import replace
 
-from ..access.records import Agent
 from ..access.service import Permissions, visible_session
 from ..compression.records import Compress, Wanted
 from ..compression.service import LaterCompressor, ModelCompressor, compress
@@ -179,9 +178,7 @@ class ContextSources:
     async def _elsewhere(self, job: ContextJob, deadline: Deadline, late: list[str]) -> list[Asked]:
         """Return what is found in linked projects. Without a prompt only those in focus are opened."""
         project, policy = job.project, job.caller.policy
-        others = await self._permissions.linked(
-            project, Agent.of(job.agent_name, job.request.agent_type), policy
-        )
+        others = await self._permissions.linked(project, job.agent, policy)
         if not job.request.prompt.strip():
             others = [each for each in others if leads_out(job.scope, each.linked.prefix)]
         limit = project.config.context.hits_max

@@ -30,6 +30,10 @@ class InvalidRequest(FovealError):
         self.field = field
 
 
+class OutsideProject(InvalidRequest):
+    """A path of the caller's that leads out of the project; the message names nothing else."""
+
+
 class NotFound(FovealError):
     """The caller named something that doesn't exist (any more)."""
 

@@ -24,6 +24,8 @@ from .secret_values import mask_secrets
 
 T = TypeVar("T")
 
+ANOTHERS = "the rules of another project"
+
 RULES_FILE = "foveal.toml"
 """The file that names hidden paths, and may have texts of denied items."""
 
@@ -68,6 +70,17 @@ class Policy(Struct, frozen=True):
         """Whether anything is hidden from the agent, or everything."""
         return self.is_limited or not self.allow
 
+    @property
+    def sources(self) -> str:
+        """The rules that hide something from the agent, in words. A linked project that it may not see
+        isn't named."""
+        there = (
+            f"{each.policy.sources} of {each.prefix}" if each.policy.allow else ANOTHERS
+            for each in self.linked
+            if each.policy.hides_any
+        )
+        return " and ".join(dict.fromkeys((*self.rules, *there)))
+
     def refusal(self) -> str:
         """Return why an agent gets nothing at all, as a sentence, empty if it may ask."""
         if self.allow:
@@ -82,6 +95,7 @@ class Policy(Struct, frozen=True):
 
         It compares the rules, not the paths that they match: equivalent patterns count as different.
         """
+        theirs = {each.root: each.policy for each in other.linked}
         return (
             self.allow
             and set(self.deny_paths) <= set(other.deny_paths)
@@ -89,10 +103,9 @@ class Policy(Struct, frozen=True):
             and set(self.shown_secrets) >= set(other.shown_secrets)
             and self.mask_values <= other.mask_values
             and all(
-                not theirs.policy.allow or mine.policy.sees_all_of(theirs.policy)
+                not there.allow or mine.policy.sees_all_of(there)
                 for mine in self.linked
-                for theirs in other.linked
-                if mine.root == theirs.root
+                for there in (theirs.get(mine.root, NO_POLICY),)
             )
         )
 
@@ -118,8 +131,9 @@ class Policy(Struct, frozen=True):
 
     def why_hidden(self, path: str) -> str:
         """Return why a path is hidden, in words that follow "it is not shown:", or ""."""
-        if self.linked and (found := self.in_linked(path)) is not None and found[0].policy.allow:
-            return found[0].policy.why_hidden(found[1])
+        if self.linked and (found := self.in_linked(path)) is not None:
+            there = found[0].policy
+            return there.why_hidden(found[1]) if there.allow else f"hidden from this agent by {ANOTHERS}"
         if self.denies(path):
             return f"hidden from this agent by deny_paths of {' and '.join(self.rules)}"
         if (self.deny_paths or self.deny_items) and folded_path(path) == RULES_FILE:

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct, convert
 from msgspec.structs import asdict, replace
 
-from ..core.errors import InvalidRequest, NewerVersion, refuse_newer
+from ..core.errors import InvalidRequest, NewerVersion, OutsideProject, refuse_newer
 from ..core.quarantine import clear_file, clear_folder, clear_own_file, quarantine
 from ..core.system import System
 from ..core.vocabulary import words
@@ -115,7 +115,7 @@ def relative_path(root: str, given: str, field: str = "path") -> str:
         return ""
     inside = os.path.join(base, "")
     if not resolved.startswith(inside):
-        raise InvalidRequest(f"{given:.200} lies outside of the project {root}", field)
+        raise OutsideProject(f"{given:.200} lies outside of the project {root}", field)
     relative = resolved[len(inside) :]
     _check_text(relative, field)
     return relative

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -300,6 +301,35 @@ def test_a_definition_of_a_linked_project_can_be_in_focus(world: LinkedWorld) ->
     assert outside.code == INVALID_PARAMS
 
 
+def test_who_may_not_see_a_linked_project_cant_tell_it_from_none(world: LinkedWorld) -> None:
+    stranger = {"agent_name": "stranger"}
+    scope = world.daemon.call("GetContext", cwd=world.root, prompt="tea", **stranger)["scope_id"]
+    for method, fields in (
+        ("GetContext", lambda path: {"cwd": world.root, "focus_paths": [path]}),
+        ("ExpandFocus", lambda path: {"scope_id": scope, "node_ids": [path]}),
+        ("ContractFocus", lambda path: {"scope_id": scope, "paths": [path]}),
+    ):
+        linked, nowhere = (
+            world.daemon.error(method, **fields(f"../{name}/payments/charge.py"), **stranger)
+            for name in ("payments", "nowhere")
+        )
+        assert str(linked).replace("payments/payments", "nowhere/payments") == str(nowhere), method
+
+
+def test_rules_that_appear_inside_a_linked_project_end_cached_contexts(world: LinkedWorld) -> None:
+    prompt = {"agent_name": "careful", "fresh": "no"}
+    there = "### `../common/common/money.py`"
+    question = "round_total must round the total to cents"
+    assert there in context(world, question, **prompt)["context"]
+    assert context(world, question, **prompt)["cached"]
+    inner = world.folder / "common" / "inner"
+    git(write_files(inner, {"foveal.toml": '[agents.careful]\ndeny_paths = ["**"]\n'}), "init", "-q")
+    world.daemon.call("OpenProject", path=str(inner))
+    assert there not in context(world, question, **prompt)["context"]
+    world.daemon.call("ForgetProject", path=str(inner))
+    shutil.rmtree(inner)
+
+
 class LinkedView(LinkerView):
     """A project that links one with something hidden in every field, and what `lead` did in it."""
 
@@ -356,4 +386,12 @@ def test_limited_agents_learn_of_linked_projects_by_no_method(world: LinkedWorld
     telling = {"GetContext", "Query", "GetNode", "GetBuiltContext", "GetRequest", "ListContexts"}
     assert shown.pop("lead") >= telling, "without rules it is shown"
     assert shown == {"reader": set(), "clerk": set(), "stranger": set()}
-    shop.write_text(SHOP["foveal.toml"])
+    shop.write_text(SHOP["foveal.toml"])  # isn't trusted, so the link is gone, and what was recorded stays
+    for method in ("ExportRequests", "ListContexts", "GetTimeline", "GetBuiltContext", "GetRequest"):
+        told = {
+            agent
+            for asked in map(led_there, REQUESTS[method](view))
+            for agent, words in hidden.items()
+            if words_in(ask(view, method, {**asked, "agent_name": agent})[1], asked, words or PATH_WORDS)
+        }
+        assert told == {"lead"}, method

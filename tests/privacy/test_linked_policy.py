@@ -8,7 +8,6 @@ from foveal.daemon.privacy.policy import (
     NO_POLICY,
     AgentTables,
     LinkedTables,
-    Policy,
     combined,
     parse_agent_tables,
 )
@@ -64,7 +63,20 @@ def test_policies_compare_in_all_projects() -> None:
     assert reader.sees_all_of(stranger)
     assert not reader.sees_all_of(lead)
     assert not stranger.sees_all_of(reader)
-    assert not stranger.sees_all_of(NO_POLICY) or not Policy().linked
+    assert not stranger.sees_all_of(NO_POLICY)
+    assert lead.sees_all_of(NO_POLICY)
+    assert NO_POLICY.sees_all_of(stranger)
+
+
+def test_reasons_name_the_rules_but_no_project_that_the_agent_may_not_know() -> None:
+    reader, stranger = (TABLES.policy_for(agent) for agent in ("reader", "stranger"))
+    assert reader.sources == "[agents.reader] in foveal.toml of ../api"
+    assert stranger.sources == "the rules of another project"
+    assert TABLES.policy_for("lead").sources == ""
+    assert TABLES.policy_for("intern").sources == "[agents.intern] in foveal.toml"
+    hidden = "hidden from this agent by"
+    assert reader.why_hidden("../api/secret/a.py") == f"{hidden} deny_paths of [agents.reader] in foveal.toml"
+    assert stranger.why_hidden("../api/open.py") == f"{hidden} the rules of another project"
 
 
 def test_restrictions_of_several_names_add_up_in_linked_projects() -> None:
