@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -22,7 +21,7 @@ from ..privacy.secret_gate import OPEN, SecretGate, gate_of
 from ..privacy.secret_values import MASK
 from ..project.records import ProjectMetadata
 from ..rules.records import LeftOutItem, PlannedItem
-from ..workspace.records import ProjectSnapshot
+from ..workspace.service import read_together
 from .anchor import (
     SkeletonForms,
     constraint_slices,
@@ -59,27 +58,22 @@ def build(gathered: GatheredSources) -> Built:
     """Build a context. Nothing in a project's files makes it raise; missing parts are listed in `gaps`."""
     if gathered.quick:
         return _built(gathered, None)
+
+    def read(readers: Mapping[str, Reader], unread: Mapping[str, str]) -> Built:
+        said = (_unread(prefix, why) for prefix, why in unread.items())
+        known = replace(gathered, degraded=(*gathered.degraded, *said))
+        return _built(replace(known, hits=()) if "" in unread else known, readers.get(""), readers)
+
     try:
-        with ExitStack() as stack:
-            reader = _entered(stack, gathered.snapshot)
-            readers: dict[str, Reader] = {}
-            for prefix, linked in gathered.linked.items():
-                try:
-                    readers[prefix] = _entered(stack, linked)
-                except DatabaseError as error:
-                    problem = f"{prefix}: the index can't be read ({error})"
-                    gathered = replace(gathered, degraded=(*gathered.degraded, problem))
-            return _built(gathered, reader, readers)
-    except DatabaseError as error:  # no index yet, or damage found during a read
-        problem = f"the index can't be read ({error}): no definitions and no imports are known"
-        degraded = (*gathered.degraded, problem)
-        return _built(replace(gathered, hits=(), degraded=degraded), None)
+        return read_together({"": gathered.snapshot, **gathered.linked}, read)
+    except DatabaseError as error:  # damage found during a read
+        return read({}, {"": str(error)})
 
 
-def _entered(stack: ExitStack, snapshot: ProjectSnapshot) -> Reader:
-    reader = stack.enter_context(snapshot.reader())
-    stack.enter_context(reader.snapshot())
-    return reader
+def _unread(prefix: str, why: str) -> str:
+    if prefix:
+        return f"{prefix}: the index can't be read ({why})"
+    return f"the index can't be read ({why}): no definitions and no imports are known"
 
 
 def _built(

@@ -3,8 +3,9 @@ when a question asks for it. No index holds anything of another project."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -19,7 +20,37 @@ from .code_graph import CALLS, FOUND_MAX, CodeGraph, Findings, FoundPlace, Meani
 from .connection import WHY, reaching
 
 FILES_MAX: Final = 200
-"""Maximum number of files of a project that are linked again for one question; one takes 1 to 5 ms."""
+"""Maximum number of files, of all projects, that are linked again for one question; one takes 1 to 10 ms."""
+
+MENTIONS_MAX: Final = 1_000
+"""Maximum number of files, of all projects, whose imports are read for other names of what is asked for."""
+
+
+class CrossingBudget:
+    """How much of the files one question may still read at borders, of all projects: until a moment on
+    `time.monotonic`, and at most some files. Used by one thread.
+
+    `was_cut` says that some files weren't looked at.
+    """
+
+    def __init__(self, until: float, files: int = FILES_MAX, mentions: int = MENTIONS_MAX) -> None:
+        self._until = until
+        self._left = {"files": files, "mentions": mentions}
+        self._kept = {"files": 0, "mentions": 0}
+        self.was_cut = False
+
+    def share(self, parts: int) -> CrossingBudget:
+        """Keep what is left for the other parts, of which each gets as much; return the budget itself."""
+        self._kept = {name: left - -(-left // parts) for name, left in self._left.items()}
+        return self
+
+    def take(self, name: Literal["files", "mentions"]) -> bool:
+        """Whether one more file may be read."""
+        if self._left[name] <= self._kept[name] or time.monotonic() >= self._until:
+            self.was_cut = True
+            return False
+        self._left[name] -= 1
+        return True
 
 
 class Side(Struct, frozen=True):
@@ -103,17 +134,14 @@ Decided = set[tuple[str, int, str]]
 
 
 class Crossing:
-    """The references of one project that lead to others, for one question.
+    """The references of one project that lead to others, for one question, as far as its budget goes."""
 
-    `more` says that some files weren't looked at.
-    """
-
-    def __init__(self, own: Side, others: Sequence[Side]) -> None:
+    def __init__(self, own: Side, others: Sequence[Side], budget: CrossingBudget) -> None:
         self._own = own
         self._others = others
+        self._budget = budget
         self._view = BorderView(own, others)
         self.decided: Decided = set()
-        self.more = False
 
     def uses(
         self, asked: Iterable[tuple[Side, Meaning]], kinds: Collection[str], *, members: bool
@@ -156,15 +184,18 @@ class Crossing:
         files: dict[str, set[str]] = {}
         for name, known in sorted(families.items()):
             links = graph.links.named(name, kinds, ("external", "name"), FOUND_MAX + 1)
-            self.more = self.more or len(links) > FOUND_MAX
+            self._budget.was_cut = self._budget.was_cut or len(links) > FOUND_MAX
             for link in links:
                 if link.path in graph.tree.files and graph.family(link.path) in known:
                     files.setdefault(link.path, set()).add(name)
         for path in graph.reader.mentioning(families):
-            if path in graph.tree.files and (other_names := self._other_names(path, families)):
+            if path not in graph.tree.files:
+                continue
+            if not self._budget.take("mentions"):
+                break
+            if other_names := self._other_names(path, families):
                 files.setdefault(path, set()).update(other_names)
-        self.more = self.more or len(files) > FILES_MAX
-        for path in sorted(files, key=lambda path: (graph.place(path), path))[:FILES_MAX]:
+        for path in sorted(files, key=lambda path: (graph.place(path), path)):
             yield from self._in_file(path, files[path], kinds)
 
     def _other_names(self, path: str, families: Mapping[str, set[str]]) -> set[str]:
@@ -176,6 +207,8 @@ class Crossing:
 
     def _in_file(self, path: str, names: Collection[str], kinds: Collection[str]) -> Iterator[Crossed]:
         graph = self._own.graph
+        if not self._budget.take("files"):
+            return
         _, references = graph.reader.facts(path)
         if references is None:
             return
@@ -213,7 +246,12 @@ CROSSING: Final = frozenset(_KINDS)
 
 
 def across(
-    relation: str, asked: Sequence[tuple[Side, Meaning]], own: Side, others: Sequence[Side], depth: int
+    relation: str,
+    asked: Sequence[tuple[Side, Meaning]],
+    own: Side,
+    others: Sequence[Side],
+    depth: int,
+    budget: CrossingBudget,
 ) -> tuple[Findings, Decided]:
     """Return the places in the project `own` that have a relation to definitions of `others`, and what is
     decided about its references.
@@ -230,18 +268,18 @@ def across(
                 each.definition, "resolved", why, f"{side.label}: {each.path}:{each.line}", distance=at
             )
             for side, meaning in there
-            for at, each in enumerate(Crossing(side, [own]).used_by(meaning, kinds))
+            for at, each in enumerate(Crossing(side, [own], budget).used_by(meaning, kinds))
         ]
         leaving = [
             each
             for side, meaning in asked
             if side is own
-            for each in Crossing(own, others).used_by(meaning, kinds)
+            for each in Crossing(own, others, budget).used_by(meaning, kinds)
         ]
         return Findings(in_order(found, own.graph.place)), {
             (each.path, each.line, each.name) for each in leaving
         }
-    crossing = Crossing(own, others)
+    crossing = Crossing(own, others, budget)
     follows = relation in {"impact", "tests"}
     uses = crossing.uses(there, kinds, members=follows)
     found = [
@@ -262,4 +300,4 @@ def across(
         if relation == "tests":
             found = [each for each in found if own.graph.is_test(each.path)]
         remarks = (f"followed over the border into {own.label}",)
-    return Findings(in_order(found, own.graph.place), remarks, crossing.more), crossing.decided
+    return Findings(in_order(found, own.graph.place), remarks, budget.was_cut), crossing.decided

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .border import Crossing, Side, across
+from .border import Crossing, CrossingBudget, Side, across
 from .code_graph import CodeGraph, at_definition, find_places
 from .connection import connection, impact, tests, tests_within
 from .file_links import cycles, importers, imports, outline

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Awaitable, Callable, Container, Sequence
 from functools import partial
+from math import inf
 from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
@@ -130,7 +132,11 @@ class SearchAnswers:
         if "symbol" not in node or "callers" not in node or len(calls) < 2:
             return {}
         projects = [(call.snapshot, prefix) for call, prefix in calls]
-        return await self._work.in_builder(partial(_neighbours_in, projects, node["path"], node["symbol"]))
+        until = _until(calls[0][0])
+        read = partial(_neighbours_in, projects, node["path"], node["symbol"], until)
+        found, missing = await self._work.in_builder(read)
+        node["degraded"] += missing
+        return found
 
     async def changes(self, call: ProjectCall, span: str) -> Answer:
         """Return what a range of commits, or the work tree, breaks; `changes.py` describes it.
@@ -191,7 +197,7 @@ class SearchAnswers:
         found = await self._searching.search(call.project, question, call.deadline, call.policy)
         asked = [Asked(call, found), *await elsewhere]
         if len(asked) > 1 and any(each.result.intent == "structural" for each in asked):
-            asked = await self._work.in_builder(partial(_over_borders, question, asked))
+            asked = await self._over_borders(question, asked)
         if len(asked) == 1:
             result, results = await self._lines(asked[0], question, degraded)
         else:
@@ -213,6 +219,10 @@ class SearchAnswers:
         if not gate.knows_any:
             return reply  # the method's guard masks what needs it
         return await self._work.in_builder(partial(gate.of_record, reply))
+
+    async def _over_borders(self, question: SearchQuery, asked: Sequence[Asked]) -> list[Asked]:
+        until = _until(asked[0].call)
+        return await self._work.in_builder(partial(_over_borders, question, asked, until))
 
     async def elsewhere(
         self,
@@ -259,7 +269,10 @@ class SearchAnswers:
             if each.linked is not None:
                 degraded += each.said({*own.degraded, *degraded})
             if shown:
-                result, lines = await self._lines(each, question, degraded, by)
+                missing: list[str] = []
+                result, lines = await self._lines(each, question, missing, by, asked)
+                prefix = f"{each.linked.prefix}: " if each.linked is not None else ""
+                degraded += (prefix + why for why in missing)
                 leading.append(result)
                 known = of_files(result, is_own=each.linked is None)
                 for line in lines:
@@ -275,15 +288,25 @@ class SearchAnswers:
         return replace(lead, degraded=own.degraded), together(results, limit)
 
     async def _lines(
-        self, asked: Asked, question: SearchQuery, degraded: list[str], lowered_by: float = 0.0
+        self,
+        asked: Asked,
+        question: SearchQuery,
+        degraded: list[str],
+        lowered_by: float = 0.0,
+        together: Sequence[Asked] = (),
     ) -> tuple[SearchResult, list[Answer]]:
-        """Return the results in the form of the reply. If a shown file changed, the search is repeated."""
+        """Return the results in the form of the reply. If a shown file changed, the search is repeated, and
+        so is what crosses from or to the projects that were asked `together`."""
         call, result, is_first = asked.call, asked.result, True
 
         async def read() -> tuple[list[Answer], Sequence[str]]:
             nonlocal result, is_first
             if not is_first:
                 result = await self._searching.search(call.project, question, call.deadline, call.policy)
+                if asked.result.intent == "structural" and together:
+                    again = [replace(each, result=result) if each is asked else each for each in together]
+                    crossed = await self._over_borders(question, again)
+                    result = crossed[[each is asked for each in together].index(True)].result
             is_first = False
             result = lowered(result, lowered_by)
             return await self._described(partial(_describe, call.snapshot, question, result), degraded)
@@ -332,7 +355,12 @@ class SearchAnswers:
         return [*late, *filter(None, (project.index_state.unsettled(project.tree, call.policy),))]
 
 
-def _over_borders(question: SearchQuery, asked: Sequence[Asked]) -> list[Asked]:
+def _until(call: ProjectCall) -> float:
+    """Return the deadline of a call on `time.monotonic`, which threads can ask."""
+    return time.monotonic() + call.deadline.left(inf)
+
+
+def _over_borders(question: SearchQuery, asked: Sequence[Asked], until: float) -> list[Asked]:
     from .border_hits import over_borders  # imported here for the same reason as below
 
     answered = [
@@ -343,16 +371,16 @@ def _over_borders(question: SearchQuery, asked: Sequence[Asked]) -> list[Asked]:
         )
         for each in asked
     ]
-    found = over_borders(question, answered)
+    found = over_borders(question, answered, until)
     return [replace(each, result=result) for each, result in zip(asked, found, strict=True)]
 
 
 def _neighbours_in(
-    projects: Sequence[tuple[ProjectSnapshot, str]], path: str, symbol: str
-) -> dict[str, list[Answer]]:
+    projects: Sequence[tuple[ProjectSnapshot, str]], path: str, symbol: str, until: float
+) -> tuple[dict[str, list[Answer]], list[str]]:
     from .border_hits import neighbours_over_borders  # imported here too
 
-    return neighbours_over_borders(projects, path, symbol)
+    return neighbours_over_borders(projects, path, symbol, until)
 
 
 def _with_neighbours(node: Answer, found: dict[str, list[Answer]]) -> Answer:

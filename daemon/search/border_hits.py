@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
@@ -11,10 +10,12 @@ from msgspec.structs import replace
 
 from ..core.storage import DatabaseError
 from ..graph.records import CALLS, CROSSING, INHERITS, UNCALLED, Decided
-from ..graph.service import CodeGraph, Crossing, Side, across, meaning_of
+from ..graph.service import CodeGraph, Crossing, CrossingBudget, Side, across, meaning_of
+from ..index.service import Reader
 from ..languages.shared.imports import ImportResolver
 from ..project.service import ContentReader
 from ..workspace.records import ProjectSnapshot
+from ..workspace.service import read_together
 from .query import Hit, Route, SearchQuery, SearchResult
 from .question import take_apart
 from .question_route import route_question, with_relation
@@ -24,78 +25,138 @@ _STRUCTURAL: Final[Route] = "structural"
 
 
 def over_borders(
-    question: SearchQuery, answered: Sequence[tuple[ProjectSnapshot, str, SearchResult]]
+    question: SearchQuery, answered: Sequence[tuple[ProjectSnapshot, str, SearchResult]], until: float
 ) -> list[SearchResult]:
     """Return the results of some projects, each with what crosses from it into the others, or from them into
-    it. Each project is given by what the agent may see of it, and its label.
+    it, as far as it is found before `until` (on `time.monotonic`). Each project is given by what the agent
+    may see of it, and its label.
 
-    Blocks: it reads the indexes. A project whose index can't be read keeps its result.
+    Blocks: it reads the indexes. A project whose index can't be read keeps its result, and says so.
     """
-    results = [result for _, _, result in answered]
-    with ExitStack() as stack:
-        sides = _sides(stack, [(snapshot, label) for snapshot, label, _ in answered])
-        words = take_apart(question.text)
-        decided = (
-            with_relation(question.relation, words)
-            if question.relation
-            else route_question(words, lambda word: any(_knows(side, word) for side in sides.values()))
-        )
-        relation, subjects, depth = asked(words, decided)
-        if (question.route or decided.route) != _STRUCTURAL or relation not in CROSSING:
-            return results
-        meanings = [
-            (side, meaning_of(subject.removeprefix(f"{side.label}/"), side.graph))
-            for side in sides.values()
-            for subject in subjects[:SUBJECTS_MAX]
+
+    def read(readers: Mapping[int, Reader], unread: Mapping[int, str]) -> list[SearchResult]:
+        results = [
+            _incomplete(result, unread_index(unread[place])) if place in unread else result
+            for place, (_, _, result) in enumerate(answered)
         ]
-        meant = [(side, each) for side, each in meanings if each.definitions and not each.guess]
-        guessing = [side for side, each in meanings if each.guess]
-        is_used = False
-        for place, own in sides.items() if meant else ():
-            others = [side for side in sides.values() if side is not own]
-            findings, lines = across(relation, meant, own, others, depth)
-            if own in guessing:  # another project has the name itself
-                results[place] = replace(results[place], hits=())
-            if findings.found or lines:
-                snapshot = answered[place][0]
-                allowed = question.filter.files(snapshot.tree)
-                hits = hits_of(findings.found, own.graph, question.filter, allowed)
-                seen = (hit for hit in hits if not snapshot.policy.hides(hit.path))
-                crossing = list(islice(seen, question.graph_limit))
-                said = (*decided.evidence, *findings.remarks)
-                results[place] = _joined(results[place], crossing, lines, said, question.graph_limit)
-                is_used = is_used or any(not own.graph.is_aside(hit.path) for hit in crossing)
-    if is_used:
+        sides = {place: _side(*answered[place][:2], reader) for place, reader in readers.items()}
+        budget = CrossingBudget(until)
+        return _crossed(question, answered, results, sides, budget)
+
+    try:
+        return read_together({place: snapshot for place, (snapshot, _, _) in enumerate(answered)}, read)
+    except DatabaseError as error:
+        results = [result for _, _, result in answered]
+        return [_incomplete(results[0], f"{UNCROSSED}: {unread_index(error)}"), *results[1:]]
+
+
+UNCROSSED: Final = "references between projects may be missing or known by name only"
+
+LATE: Final = f"{UNCROSSED}: not all files that may have some were read"
+
+
+def unread_index(why: object) -> str:
+    """Return the message about an index that can't be read."""
+    return f"the index can't be read ({why}): ask again when it was built anew"
+
+
+def _incomplete(result: SearchResult, why: str) -> SearchResult:
+    return replace(result, degraded=tuple(dict.fromkeys((*result.degraded, why))))
+
+
+def _crossed(
+    question: SearchQuery,
+    answered: Sequence[tuple[ProjectSnapshot, str, SearchResult]],
+    results: list[SearchResult],
+    sides: Mapping[int, Side],
+    budget: CrossingBudget,
+) -> list[SearchResult]:
+    words = take_apart(question.text)
+    decided = (
+        with_relation(question.relation, words)
+        if question.relation
+        else route_question(words, lambda word: any(_knows(side, word) for side in sides.values()))
+    )
+    relation, subjects, depth = asked(words, decided)
+    if (question.route or decided.route) != _STRUCTURAL or relation not in CROSSING:
+        return results
+    meanings = [
+        (side, meaning_of(subject.removeprefix(f"{side.label}/"), side.graph))
+        for side in sides.values()
+        for subject in subjects[:SUBJECTS_MAX]
+    ]
+    meant = [(side, each) for side, each in meanings if each.definitions and not each.guess]
+    guessing = [side for side, each in meanings if each.guess]
+    is_used = False
+    waiting = list(sides.items()) if meant else []
+    for number, (place, own) in enumerate(waiting):
+        others = [side for side in sides.values() if side is not own]
+        findings, lines = across(relation, meant, own, others, depth, budget.share(len(waiting) - number))
+        if own in guessing:  # another project has the name itself
+            results[place] = replace(results[place], hits=())
+        if findings.found or lines:
+            snapshot = answered[place][0]
+            allowed = question.filter.files(snapshot.tree)
+            hits = hits_of(findings.found, own.graph, question.filter, allowed)
+            seen = (hit for hit in hits if not snapshot.policy.hides(hit.path))
+            crossing = list(islice(seen, question.graph_limit))
+            said = (*decided.evidence, *findings.remarks)
+            results[place] = _joined(results[place], crossing, lines, said, question.graph_limit)
+            is_used = is_used or any(not own.graph.is_aside(hit.path) for hit in crossing)
+    if is_used or budget.was_cut:
         results = [replace(each, evidence=tuple(filter(_holds, each.evidence))) for each in results]
+    if budget.was_cut:
+        results[0] = _incomplete(results[0], LATE)
     return results
 
 
+Neighbours = tuple[dict[str, list[dict[str, Any]]], list[str]]
+"""Neighbours by relation, and why some may be missing."""
+
+
 def neighbours_over_borders(
-    projects: Sequence[tuple[ProjectSnapshot, str]], path: str, symbol: str
-) -> dict[str, list[dict[str, Any]]]:
+    projects: Sequence[tuple[ProjectSnapshot, str]], path: str, symbol: str, until: float
+) -> Neighbours:
     """Return the neighbours in other projects of a definition in the first one, by relation, in the form of
-    GetNode. Each project is given with the prefix of its paths. Blocks: it reads the indexes."""
-    with ExitStack() as stack:
-        sides = _sides(stack, projects)
-        if 0 not in sides:
-            return {}
-        own, others = sides[0], [side for place, side in sides.items() if place]
-        meaning = meaning_of(f"{path}#{symbol}", own.graph)
-        found: dict[str, list[dict[str, Any]]] = {}
-        for above, below, kinds in (("callees", "callers", CALLS), ("superclasses", "subclasses", INHERITS)):
-            for each in Crossing(own, others).used_by(meaning, kinds):
-                target = _placed(each.side.label, f"{each.definition.path}#{each.definition.symbol.name}")
-                entry = {"path": _placed(own.label, each.path), "line": each.line, "certainty": "resolved"}
-                found.setdefault(above, []).append(entry | {"node_id": target, "name": each.name})
-            for side in others:
-                uses = Crossing(side, [own]).uses([(own, meaning)], kinds, members=False)
-                scopes = side.graph.definitions(each.scope for each in uses)
-                for each in uses:
-                    place = _placed(side.label, each.path)
-                    scope = scopes.get(each.scope)
-                    node_id = f"{place}#{scope.symbol.name}" if scope is not None else place
-                    entry = {"path": place, "line": each.line, "certainty": "resolved", "node_id": node_id}
-                    found.setdefault(below, []).append(entry)
+    GetNode, as far as they are found before `until`, and why some may be missing. Each project is given with
+    the prefix of its paths. Blocks: it reads the indexes."""
+
+    def read(readers: Mapping[int, Reader], unread: Mapping[int, str]) -> Neighbours:
+        said = [": ".join(filter(None, (projects[at][1], unread_index(why)))) for at, why in unread.items()]
+        if 0 not in readers:
+            return {}, said
+        budget = CrossingBudget(until)
+        sides = [_side(*projects[place], reader) for place, reader in readers.items()]
+        found = _neighbours(sides[0], sides[1:], f"{path}#{symbol}", budget)
+        return found, [*said, *([LATE] if budget.was_cut else ())]
+
+    try:
+        return read_together({place: snapshot for place, (snapshot, _) in enumerate(projects)}, read)
+    except DatabaseError as error:
+        return {}, [f"{UNCROSSED}: {unread_index(error)}"]
+
+
+def _neighbours(
+    own: Side, others: Sequence[Side], node_id: str, budget: CrossingBudget
+) -> dict[str, list[dict[str, Any]]]:
+    meaning, kinds = meaning_of(node_id, own.graph), (*CALLS, *INHERITS)
+    found: dict[str, list[dict[str, Any]]] = {}
+    for each in Crossing(own, others, budget.share(len(others) + 1)).used_by(meaning, kinds):
+        target = _placed(each.side.label, f"{each.definition.path}#{each.definition.symbol.name}")
+        entry = {"path": _placed(own.label, each.path), "line": each.line, "certainty": "resolved"}
+        above = "superclasses" if each.kind in INHERITS else "callees"
+        found.setdefault(above, []).append(entry | {"node_id": target, "name": each.name})
+    for number, side in enumerate(others):
+        crossing = Crossing(side, [own], budget.share(len(others) - number))
+        uses = crossing.uses([(own, meaning)], kinds, members=False)
+        scopes = side.graph.definitions(each.scope for each in uses)
+        for each in uses:
+            place = _placed(side.label, each.path)
+            scope = scopes.get(each.scope)
+            node_id = f"{place}#{scope.symbol.name}" if scope is not None else place
+            entry = {"path": place, "line": each.line, "certainty": "resolved", "node_id": node_id}
+            below = "subclasses" if each.kind in INHERITS else "callers"
+            found.setdefault(below, []).append(entry)
     return found
 
 
@@ -103,17 +164,8 @@ def _placed(prefix: str, path: str) -> str:
     return f"{prefix}/{path}" if prefix else path
 
 
-def _sides(stack: ExitStack, projects: Sequence[tuple[ProjectSnapshot, str]]) -> dict[int, Side]:
-    """Return the projects whose index can be read, by their places."""
-    sides: dict[int, Side] = {}
-    for place, (snapshot, label) in enumerate(projects):
-        try:
-            reader = stack.enter_context(snapshot.reader())
-            stack.enter_context(reader.snapshot())
-        except DatabaseError:
-            continue
-        sides[place] = Side(CodeGraph(snapshot.tree, reader), _resolver(snapshot), label)
-    return sides
+def _side(snapshot: ProjectSnapshot, label: str, reader: Reader) -> Side:
+    return Side(CodeGraph(snapshot.tree, reader), _resolver(snapshot), label)
 
 
 def _knows(side: Side, word: str) -> bool:

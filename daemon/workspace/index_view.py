@@ -11,9 +11,10 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -30,6 +31,9 @@ from ..project.records import ProjectState
 from ..project.service import Tree
 from ..rules.records import RuleSet
 from .hot_files import HOT_MAX
+
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
 
 ACTIVITY_MAX = 10 * HOT_MAX
 """Maximum number of files of each measure read from the index; some may be gone or in focus."""
@@ -465,3 +469,67 @@ class ProjectSnapshot(Struct, frozen=True):
     ]
     system: System
     policy: Policy = NO_POLICY
+
+
+def read_together(
+    snapshots: Mapping[K, ProjectSnapshot], read: Callable[[Mapping[K, Reader], Mapping[K, str]], T]
+) -> T:
+    """Return what `read` makes of the readers of several projects, and of why other indexes can't be read.
+
+    An error while several indexes are read doesn't say which one is damaged. So each is then checked alone,
+    which takes seconds for a large one, and `read` is called again without those that are; if none seems so,
+    with the first alone. Raises an error of the only one that is left. Blocks.
+    """
+    unread: dict[K, str] = {}
+    while True:
+        with ExitStack() as stack:
+            readers: dict[K, Reader] = {}
+            for key, snapshot in snapshots.items():
+                if key not in unread:
+                    try:
+                        readers[key] = _entered(stack, snapshot)
+                    except DatabaseError as error:
+                        unread[key] = str(error)
+            try:
+                return read(readers, unread)
+            except Exception as error:
+                if isinstance(error, FovealError) or may_pass(error):
+                    raise
+                failed = error
+        if len(readers) == 1:
+            with snapshots[next(iter(readers))].reader():
+                raise failed
+        damaged = {key: why for key in readers if (why := _damage_of(snapshots[key]))}
+        if not damaged and not isinstance(failed, DatabaseError):
+            raise failed
+        unread |= damaged or dict.fromkeys(list(readers)[1:], str(failed))  # the first is read alone
+
+
+def _entered(stack: ExitStack, snapshot: ProjectSnapshot) -> Reader:
+    """Lend a reader until the stack ends. No error passes from it to another reader's pool, which would take
+    it for its own."""
+    with ExitStack() as entering:
+        reader = entering.enter_context(snapshot.reader())
+        entering.enter_context(reader.snapshot())
+        stack.callback(_end, entering.pop_all())
+    return reader
+
+
+def _end(reading: ExitStack) -> None:
+    with contextlib.suppress(DatabaseError):  # the end of a transaction may find damage too
+        reading.close()
+
+
+class _Suspected(Exception):
+    """Something couldn't be read, perhaps from this index."""
+
+
+def _damage_of(snapshot: ProjectSnapshot) -> str:
+    """Return why an index can't be read, "" for an intact one; its pool checks it and notes the damage."""
+    try:
+        with snapshot.reader():
+            raise _Suspected
+    except _Suspected:
+        return ""
+    except DatabaseError as error:
+        return str(error)

@@ -6,7 +6,10 @@ import errno
 import json
 import os
 import re
+import sqlite3
 from collections.abc import Iterator, Mapping
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -527,3 +530,32 @@ def test_without_time_files_in_focus_are_shown_by_themselves(desk: Desk) -> None
     assert built.reply["gaps"][0] == "there was no time"
     assert built.unfinished
     assert not built.lasting
+
+
+def test_damage_of_a_linked_index_costs_no_other_what_it_knew(shop: Desk, tmp_path: Path) -> None:
+    bank = Desk(
+        write_files(tmp_path.resolve() / "bank", {"pay.py": "def pay():\n    return 1\n"}), tmp_path / "i"
+    )
+    bank.index()
+    heard: list[str] = []
+    for desk in (shop, bank):
+        desk.readers = ReaderPool(str(desk.folder), on_damage=partial(_hear, heard, desk.root.name))
+    linked = bank.snapshot()
+    with closing(sqlite3.connect(bank.folder / "index.sqlite")) as database:
+        database.execute("UPDATE definitions SET signature = CAST(x'ff' AS TEXT)")
+        database.commit()
+    scope = Scope(
+        id="s", root=str(shop.root), identity="i", focus_paths=("src/shop/cart.py", "../bank/pay.py")
+    )
+    request = ContextRequest(max_tokens=LARGE, max_bytes=LARGE)
+    built = build(GatheredSources(shop.snapshot(), scope, request, (), linked={"../bank": linked}))
+    assert "`src/shop/auth.py` (imported by" in built.reply["context"]
+    assert "def pay" in built.reply["context"]
+    [said] = built.reply["degraded"]
+    assert said.startswith("../bank: the index can't be read")
+    assert heard == ["bank"]
+    bank.readers.close()
+
+
+def _hear(heard: list[str], name: str, _: str) -> None:
+    heard.append(name)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from math import inf
 
 import pytest
-from foveal.daemon.graph.service import CodeGraph, Side, across, meaning_of
+from foveal.daemon.graph.service import CodeGraph, CrossingBudget, Side, across, meaning_of
 from foveal.daemon.languages.shared.imports import ImportResolver
 from foveal.daemon.project.service import Tree
 
@@ -66,7 +67,7 @@ def found(relation: str, subject: str, own: str, sides: Mapping[str, Side]) -> l
     asked = [(side, meaning_of(subject, side.graph)) for side in sides.values()]
     asked = [(side, meaning) for side, meaning in asked if meaning.definitions and not meaning.guess]
     others = [side for name, side in sides.items() if name != own]
-    findings, _ = across(relation, asked, sides[own], others, 3)
+    findings, _ = across(relation, asked, sides[own], others, 3, CrossingBudget(inf))
     return [f"{each.path}:{each.line} {each.certainty}" for each in findings.found]
 
 
@@ -95,10 +96,10 @@ def test_relations_cross_borders(
 
 def test_what_means_something_else_is_decided(sides: dict[str, Side]) -> None:
     asked = [(sides["bank"], meaning_of("src/bank/cards.py#charge", sides["bank"].graph))]
-    _, decided = across("callers", asked, sides["shop"], [sides["bank"]], 3)
+    _, decided = across("callers", asked, sides["shop"], [sides["bank"]], 3, CrossingBudget(inf))
     assert decided == {("shop/cart.py", line, "") for line in (14, 15, 18)}
     asked = [(sides["shop"], meaning_of("checkout", sides["shop"].graph))]
-    _, decided = across("callees", asked, sides["shop"], [sides["bank"]], 3)
+    _, decided = across("callees", asked, sides["shop"], [sides["bank"]], 3, CrossingBudget(inf))
     assert decided == {
         ("shop/cart.py", 13, "pay"),
         ("shop/cart.py", 14, "take"),
@@ -122,3 +123,15 @@ def test_nothing_crosses_to_or_from_a_hidden_file(
         assert found("callers", "charge", "shop", sides) == left
         assert found("callees", "checkout", "bank", sides) == called
         assert found("subclasses", "Card", "shop", sides) == []
+
+
+def test_a_question_reads_no_more_files_than_its_budget_for_all_projects(sides: dict[str, Side]) -> None:
+    asked = [(sides["bank"], meaning_of("charge", sides["bank"].graph))]
+    for budget in (CrossingBudget(0.0), CrossingBudget(inf, files=0), CrossingBudget(inf, mentions=0)):
+        findings, _ = across("callers", asked, sides["shop"], [sides["bank"]], 3, budget)
+        assert (budget.was_cut, findings.more) == (True, True)
+    budget = CrossingBudget(inf, files=3)
+    assert [budget.share(parts).take("files") for parts in (2, 1, 1, 1)] == [True, True, True, False]
+    budget = CrossingBudget(inf, files=2).share(2)
+    assert [budget.take("files"), budget.take("files")] == [True, False], "one is left for the other project"
+    assert budget.was_cut
