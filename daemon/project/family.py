@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from msgspec import Struct
@@ -58,6 +59,18 @@ def worktrees(common: str, system: System) -> tuple[Worktree, ...]:
     """Return the existing work trees of a repository, the main one first, the others by name."""
     roots = work_trees(common, system, WORKTREES_MAX)
     return tuple(filter(None, (worktree_at(root, common, system) for root in roots)))
+
+
+def marks_of(common: str, system: System) -> tuple[str, ...]:
+    """Return the files and folders that tell which work trees of a repository exist: none comes, goes or
+    moves without a change of one."""
+    above = os.path.join(common, "worktrees")
+    with suppress(OSError):
+        names = sorted(os.listdir(above))[:WORKTREES_MAX]
+        told = (os.path.join(above, name, file) for name in names for file in ("gitdir", "commondir"))
+        roots = work_trees(common, system, WORKTREES_MAX)
+        return (above, *told, *(path for root in roots if (path := os.path.join(root, ".git")) != common))
+    return (above,)
 
 
 def worktree_at(root: str, common: str, system: System) -> Worktree | None:
