@@ -15,9 +15,9 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..core.system import System
+from ..core.system import Stamp, System, stamp_of
 from ..project.records import Worktree
-from ..project.service import commits, git, head, worktree_at, worktrees
+from ..project.service import commits, git, head, marks_of, worktree_at, worktrees
 from .experience import FROM_CLIENT, Experience
 from .pool_store import PoolStore
 
@@ -48,6 +48,8 @@ class WorktreeView:
         """The commit that was checked out, the generation of the records and the work tree at the last
         look."""
         self._reached: dict[str, bool] = {}
+        self._living: tuple[Mapping[str, Stamp | None], dict[str, Worktree]] = {}, {}
+        """The work trees that existed, and the stamps of the files that tell it."""
 
     def look(self, store: PoolStore) -> bool:
         """Find out what shows, after HEAD or the records changed; returns whether that is another set."""
@@ -124,8 +126,21 @@ class WorktreeView:
         )
 
     def living(self) -> dict[str, Worktree]:
-        """Return the work trees of the repository that exist, by id, the main one first."""
-        return {tree.id: tree for tree in worktrees(self.worktree.common, self._system)}
+        """Return the work trees of the repository that exist, by id, the main one first. They are read again
+        if one of git's files changed that tell them."""
+        stamps, living = self._living
+        if not stamps or any(stamp != self._stamp(path) for path, stamp in stamps.items()):
+            common = self.worktree.common
+            stamps = {path: self._stamp(path) for path in marks_of(common, self._system)}
+            living = {tree.id: tree for tree in worktrees(common, self._system)}
+            self._living = stamps, living
+        return living
+
+    def _stamp(self, path: str) -> Stamp | None:
+        try:
+            return stamp_of(self._system.lstat(path))
+        except OSError:
+            return None
 
     def has_others(self) -> bool:
         """Whether the repository has or had other work trees, or what was decided in them."""

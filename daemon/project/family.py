@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from msgspec import Struct
 
 from ..core.system import System
 from ..core.times import timestamp_of
-from .git import common_folder, entries_of, git_folder, head, output_of, work_trees
+from .git import common_folder, entries_of, git_folder, head, linked_root, output_of, work_trees
 
 WORKTREES_MAX = 500
 """Maximum number of linked work trees that are looked at; batches make thirty, hoarders some hundred."""
@@ -48,15 +49,28 @@ def worktree_of(root: str, system: System) -> Worktree | None:
     """Return what work tree a folder is, symlinks resolved; None for a submodule, a folder without a
     repository, and one whose repository doesn't know it."""
     common = common_folder(root, system)
-    if common is None or root not in work_trees(common, system):
-        return None
-    return worktree_at(root, common, system)
+    found = None if common is None else worktree_at(root, common, system)
+    if found is not None and found.name and linked_root(found.common, found.name, system) != root:
+        return None  # the repository knows that name by another folder
+    return found
 
 
 def worktrees(common: str, system: System) -> tuple[Worktree, ...]:
     """Return the existing work trees of a repository, the main one first, the others by name."""
-    roots = work_trees(common, system)[:WORKTREES_MAX]
+    roots = work_trees(common, system, WORKTREES_MAX)
     return tuple(filter(None, (worktree_at(root, common, system) for root in roots)))
+
+
+def marks_of(common: str, system: System) -> tuple[str, ...]:
+    """Return the files and folders that tell which work trees of a repository exist: none comes, goes or
+    moves without a change of one."""
+    above = os.path.join(common, "worktrees")
+    with suppress(OSError):
+        names = sorted(os.listdir(above))[:WORKTREES_MAX]
+        told = (os.path.join(above, name, file) for name in names for file in ("gitdir", "commondir"))
+        roots = work_trees(common, system, WORKTREES_MAX)
+        return (above, *told, *(path for root in roots if (path := os.path.join(root, ".git")) != common))
+    return (above,)
 
 
 def worktree_at(root: str, common: str, system: System) -> Worktree | None:

@@ -269,18 +269,23 @@ def common_folder(root: str, system: System | None = None) -> str | None:
     return None if folder is None else os.path.realpath(_common_folder(folder, system))
 
 
-def work_trees(common: str, system: System | None = None) -> list[str]:
+def work_trees(common: str, system: System | None = None, limit: int | None = None) -> list[str]:
     """Return the roots of a repository's work trees, symlinks resolved, as its common git folder lists them:
-    also of those that are gone, and empty where that folder can't be read."""
+    also of those that are gone, and empty where that folder can't be read. At most `limit` linked ones are
+    read, the first by name."""
     system = system or System()
     found = [os.path.dirname(common)] if os.path.basename(common) == ".git" else []
     above, entries = os.path.join(common, "worktrees"), list[str]()
     with suppress(OSError):
-        entries = sorted(os.listdir(above))
-    for entry in (os.path.join(above, name) for name in entries):
-        marker = os.path.dirname(_read_line(os.path.join(entry, "gitdir"), system))
-        found += [os.path.realpath(os.path.join(entry, marker))] if marker else []
-    return found
+        entries = sorted(os.listdir(above))[:limit]
+    return found + [root for name in entries if (root := linked_root(common, name, system))]
+
+
+def linked_root(common: str, name: str, system: System) -> str:
+    """Return the root of the linked work tree that a repository has by a name, "" if it names none."""
+    entry = os.path.join(common, "worktrees", name)
+    marker = os.path.dirname(_read_line(os.path.join(entry, "gitdir"), system))
+    return os.path.realpath(os.path.join(entry, marker)) if marker else ""
 
 
 def is_linked_worktree(root: str, system: System | None = None) -> bool:

@@ -313,7 +313,7 @@ def project_folder(state_dir: str, root: str) -> str:
 
 
 ANSWERED_MAX = 100
-"""Maximum number of answers in a record."""
+"""Maximum number of answers in a record, the latest."""
 
 
 class ProjectRecord(Struct, frozen=True):
@@ -386,6 +386,8 @@ def write_record(
     folder of its repository, with other fields of it, where they differ."""
     if git.is_linked_worktree(root, system):
         fields["repository"] = git.common_folder(root, system) or ""
+    elif os.path.lexists(root):
+        fields["repository"] = ""
     path = os.path.join(folder, RECORD)
     record = None
     try:
@@ -400,7 +402,8 @@ def write_record(
     wanted = replace(record or ProjectRecord(root), root=root, **fields)
     wanted = replace(wanted, linked=tuple(sorted({*linked, *wanted.linked})))
     if answered:
-        wanted = replace(wanted, answered=tuple(sorted({answered, *wanted.answered})[:ANSWERED_MAX]))
+        others = [home for home in wanted.answered if home != answered]
+        wanted = replace(wanted, answered=(*others, answered)[-ANSWERED_MAX:])
     if wanted != record:
         content = {name: value for name, value in asdict(wanted).items() if value}
         system.write_atomic(path, json.dumps({"version": RECORD_VERSION, **content}).encode())

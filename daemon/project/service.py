@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import commits, git
 from .content import ContentReader, count_lines, decode, digest_of, is_current, split_lines
 from .diff import read_diff
-from .family import identity_of, worktree_at, worktree_of, worktrees
+from .family import identity_of, marks_of, worktree_at, worktree_of, worktrees
 from .git import head
 from .ignore import set_excluded
 from .lister import left_out

@@ -99,6 +99,8 @@ class SearchService:
                 degraded += also_degraded
         except DatabaseError as error:
             reason = f"the index can't be read ({error}): nothing can be found until it is built anew"
+            if project.state == "scanning" and getattr(error, "sqlite_errorname", "") == "SQLITE_CANTOPEN":
+                reason = "the project isn't indexed yet: ask again in a moment"
             return SearchResult((), ask.route or "hybrid", ask.route or "hybrid", (), (reason,), _HINT)
         best = max((hit.score for hit in hits), default=0.0)
         limit = ask.limit if gathered.answer is None else ask.graph_limit

@@ -25,9 +25,11 @@ from foveal.daemon.core import child as child_process
 from foveal.daemon.core.child import ChildProcess
 from foveal.daemon.core.errors import ChildDied, FovealError, ProjectUnavailable
 from foveal.daemon.core.system import System
+from foveal.daemon.core.work import Deadline
 from foveal.daemon.engine.engine import Engine
 from foveal.daemon.memory.experience import Draft
 from foveal.daemon.project.service import Tree
+from foveal.daemon.search.query import SearchQuery
 from foveal.daemon.sessions.records import Scope
 from foveal.daemon.workspace import freshness, indexer_client
 from foveal.daemon.workspace.index_view import read_tree
@@ -325,6 +327,9 @@ async def test_an_indexer_that_hangs_costs_no_more_than_the_deadline(base: Path,
         assert "import b" in reply["context"]
         assert reply["partial"]
         assert any("not compared with the disk in time" in reason for reason in reply["degraded"])
+        due = Deadline(asyncio.get_running_loop().time())
+        found = await engine._searching.search(project, SearchQuery("zebra", 3), due)
+        assert found.degraded == ("the project isn't indexed yet: ask again in a moment",)
         opening.cancel()
 
 

@@ -13,6 +13,7 @@ from foveal.daemon.memory.lines import MAX_LINE_BYTES
 from foveal.daemon.memory.pool_filters import Criteria
 from foveal.daemon.memory.pools import Pools
 from foveal.daemon.memory.records import ExperienceListing
+from foveal.daemon.memory.worktree_view import WorktreeView
 from foveal.daemon.project.records import Worktree
 
 from tests.conftest import git, write_files
@@ -156,3 +157,34 @@ def test_a_decision_that_was_made_elsewhere_can_be_made_here(tree: Worktree, tmp
     assert other.graft([draft("same", files_touched=("new.py",))]).duplicates == 1
     pool.refresh()
     assert decisions(pool) == decisions(other) == ["same"]
+
+
+def test_work_trees_are_read_again_when_one_comes_moves_or_goes(tree: Worktree) -> None:
+    read: list[str] = []
+
+    class Watched(System):
+        def read(self, path: str, limit: int | None = None) -> tuple[bytes, os.stat_result]:
+            read.append(path)
+            return super().read(path, limit)
+
+    main = os.path.dirname(tree.common)
+    view = WorktreeView(Worktree(main, tree.common), Watched())
+
+    def living() -> list[str]:
+        found = [os.path.basename(each.root) for each in view.living().values()]
+        read.clear()
+        assert [os.path.basename(each.root) for each in view.living().values()] == found
+        assert not read
+        return found
+
+    assert living() == ["main", "a"]
+    git(Path(main), "worktree", "add", "-q", "--detach", "../b")
+    assert living() == ["main", "a", "b"]
+    git(Path(main), "worktree", "move", "../b", "../c")
+    assert living() == ["main", "a", "c"]
+    Path(tree.root).rename(f"{tree.root}_away")
+    assert living() == ["main", "c"]
+    Path(f"{tree.root}_away").rename(tree.root)
+    assert living() == ["main", "a", "c"]
+    git(Path(main), "worktree", "remove", "../c")
+    assert living() == ["main", "a"]

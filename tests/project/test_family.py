@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
+import pytest
 from foveal.daemon.core.system import System
+from foveal.daemon.project import family, roots
 from foveal.daemon.project.family import identity_of, plain_address, worktree_of, worktrees
+from foveal.daemon.project.roots import ProjectRecord, known_projects, write_record
 
 from tests.conftest import git
 
@@ -72,6 +76,28 @@ def test_a_clone_has_the_identity_of_its_origin(tmp_path: Path) -> None:
     assert identity_of(str(folder), SYSTEM) == ("", "")
 
 
+def test_of_very_many_work_trees_only_some_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of the others is known all the same."""
+    folder = tmp_path.resolve()
+    main = repository(folder / "main")
+    for name in "abc":
+        git(main, "worktree", "add", "-q", "--detach", f"../{name}")
+    read: list[str] = []
+
+    class Watched(System):
+        def read(self, path: str, limit: int | None = None) -> tuple[bytes, os.stat_result]:
+            read.append(path)
+            return super().read(path, limit)
+
+    monkeypatch.setattr(family, "WORKTREES_MAX", 2)
+    assert [each.name for each in worktrees(f"{main}/.git", Watched())] == ["", "a", "b"]
+    assert not [path for path in read if "/worktrees/c/" in path]
+    last = worktree_of(str(folder / "c"), Watched())
+    assert last is not None
+    assert last.name == "c"
+    assert read.count(f"{main}/.git/worktrees/a/gitdir") == 1, "the others aren't read for it"
+
+
 def test_addresses_without_credentials() -> None:
     for url, expected in (
         ("https://example.org/a/b.git", "example.org/a/b"),
@@ -83,3 +109,29 @@ def test_addresses_without_credentials() -> None:
         ("../b", "../b"),
     ):
         assert plain_address(url) == expected
+
+
+def test_a_record_keeps_the_last_answers_and_no_former_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main = repository(tmp_path.resolve() / "main")
+    git(main, "worktree", "add", "-q", "--detach", "../a")
+    linked, state = main.parent / "a", tmp_path / "state"
+    folder = state / "projects/a"
+    folder.mkdir(parents=True)
+
+    def record() -> ProjectRecord:
+        [found] = known_projects(str(state), SYSTEM)
+        return found
+
+    monkeypatch.setattr(roots, "ANSWERED_MAX", 2)
+    for answer in ("/z", "/y", "/z", "/a"):
+        write_record(str(linked), str(folder), SYSTEM, answered=answer)
+    assert record().answered == ("/z", "/a")
+    assert record().repository == f"{main}/.git"
+    shutil.rmtree(linked)
+    write_record(str(linked), str(folder), SYSTEM, home=str(main))
+    assert record().repository == f"{main}/.git", "it may be on a drive that isn't mounted"
+    linked.mkdir()
+    write_record(str(linked), str(folder), SYSTEM, home="")
+    assert record().repository == ""
