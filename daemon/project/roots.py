@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import stat
+import threading
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
@@ -315,6 +316,9 @@ def project_folder(state_dir: str, root: str) -> str:
 ANSWERED_MAX = 100
 """Maximum number of answers in a record, the latest."""
 
+_WRITING = threading.Lock()
+"""Held from reading a record to writing it: threads that each change a field would undo one another."""
+
 
 class ProjectRecord(Struct, frozen=True):
     """What a project's folder says of it.
@@ -388,25 +392,26 @@ def write_record(
         fields["repository"] = git.common_folder(root, system) or ""
     elif os.path.lexists(root):
         fields["repository"] = ""
-    path = os.path.join(folder, RECORD)
-    record = None
-    try:
-        record = _read_record(folder, system)
-    except FileNotFoundError:
-        pass
-    except NewerVersion:
-        return
-    except Exception as error:  # noqa: BLE001 - whatever it raises, it is damaged: it can be written again
-        if not isinstance(error, OSError):
-            quarantine(path, system)
-    wanted = replace(record or ProjectRecord(root), root=root, **fields)
-    wanted = replace(wanted, linked=tuple(sorted({*linked, *wanted.linked})))
-    if answered:
-        others = [home for home in wanted.answered if home != answered]
-        wanted = replace(wanted, answered=(*others, answered)[-ANSWERED_MAX:])
-    if wanted != record:
-        content = {name: value for name, value in asdict(wanted).items() if value}
-        system.write_atomic(path, json.dumps({"version": RECORD_VERSION, **content}).encode())
+    with _WRITING:
+        path = os.path.join(folder, RECORD)
+        record = None
+        try:
+            record = _read_record(folder, system)
+        except FileNotFoundError:
+            pass
+        except NewerVersion:
+            return
+        except Exception as error:  # noqa: BLE001 - whatever it raises, it is damaged: it can be written again
+            if not isinstance(error, OSError):
+                quarantine(path, system)
+        wanted = replace(record or ProjectRecord(root), root=root, **fields)
+        wanted = replace(wanted, linked=tuple(sorted({*linked, *wanted.linked})))
+        if answered:
+            others = [home for home in wanted.answered if home != answered]
+            wanted = replace(wanted, answered=(*others, answered)[-ANSWERED_MAX:])
+        if wanted != record:
+            content = {name: value for name, value in asdict(wanted).items() if value}
+            system.write_atomic(path, json.dumps({"version": RECORD_VERSION, **content}).encode())
 
 
 def make_usable(folder: str, state: str, system: System) -> str:

@@ -8,6 +8,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from foveal.daemon.index.store import FileContent, Store
 from foveal.daemon.languages.shared.records import Symbol
 from foveal.daemon.memory.service import Pool
 from foveal.daemon.project.records import FileRecord, ProjectState
-from foveal.daemon.project.service import Tree, known_roots, project_folder, write_record
+from foveal.daemon.project.service import Tree, known_roots, project_folder, roots_linked, write_record
 from foveal.daemon.workspace.hot_files import (
     ASKED_MAX,
     ASKED_OFTEN,
@@ -141,6 +142,13 @@ def test_known_roots_are_those_with_a_record(tmp_path: Path) -> None:
     write_files(tmp_path / "projects", {"h/index.sqlite": "", "stray": ""})
     (tmp_path / "projects/i/project.json").mkdir(parents=True)
     assert known_roots(str(tmp_path), System()) == ["/a", "/b"]
+
+
+def test_records_written_at_once_lose_nothing(tmp_path: Path) -> None:
+    roots = [f"/linked/{number}" for number in range(16)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda root: write_record("/p", str(tmp_path), System(), linked=(root,)), roots))
+    assert roots_linked(str(tmp_path), System()) == frozenset(roots)
 
 
 # Links
