@@ -9,11 +9,13 @@ import difflib
 import os
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, convert
 from msgspec.structs import replace
 
+from ..config.linked import LinkedProject
 from ..context.records import Freshness
 from ..core.errors import InvalidRequest
 from ..core.parameters import NonEmpty, Texts
@@ -241,7 +243,10 @@ class QueryMethods(EngineMethods):
         prefix = request.path_prefix or ""
         inside = in_linked(asked, others, prefix)
         project = asked
+        beside = [each for each in others if inside is None or each is not inside[0]] if prefix else []
         if inside is not None:
+            seen = LinkedProject.seen_from(inside[0].linked.root, asked.root)
+            beside.append(OtherProject(seen, policy, partial(self._engine.projects.open_root, asked.root)))
             project, policy = await inside[0].open(), inside[0].policy
             request, first = replace(request, path_prefix=inside[1]), frozenset()
         for_agent = request.limit if request.for_agent else 0
@@ -256,7 +261,7 @@ class QueryMethods(EngineMethods):
             relation=request.relation,
         )
         call = ProjectCall.begin(project, policy, request.fresh, request.deadline_ms)
-        found = await self._engine.answers.query(call, question, () if prefix else others)
+        found = await self._engine.answers.query(call, question, () if prefix else others, beside)
         if inside is not None:
             found["results"] = placed(inside[0].linked, found["results"])
         if left_out:

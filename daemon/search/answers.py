@@ -188,18 +188,26 @@ class SearchAnswers:
         }
 
     async def query(
-        self, call: ProjectCall, question: SearchQuery, others: Sequence[OtherProject] = ()
+        self,
+        call: ProjectCall,
+        question: SearchQuery,
+        others: Sequence[OtherProject] = (),
+        beside: Sequence[OtherProject] = (),
     ) -> Answer:
-        """Answer a question with hits and their snippets, of the project and of other ones."""
+        """Answer a question with hits and their snippets, of the project and of other ones; nothing of those
+        `beside` is shown, but what crosses from or to them."""
         degraded: list[str] = []
         elsewhere = self._work.start(self.elsewhere(others, call, question, degraded), "ask others")
         degraded += await self._settle(call)
         found = await self._searching.search(call.project, question, call.deadline, call.policy)
         asked = [Asked(call, found), *await elsewhere]
+        if beside and found.intent == "structural":
+            asked += await self.elsewhere(beside, call, SearchQuery("", 0), degraded)
         if len(asked) > 1 and any(each.result.intent == "structural" for each in asked):
             asked = await self._over_borders(question, asked)
-        if len(asked) == 1:
-            result, results = await self._lines(asked[0], question, degraded)
+        if beside or len(asked) == 1:
+            degraded += (why for each in asked[1:] for why in each.said(degraded))
+            result, results = await self._lines(asked[0], question, degraded, together=asked[1:] and asked)
         else:
             result, results = await self._together(asked, question, degraded)
         reply = {

@@ -96,8 +96,8 @@ def _crossed(
             results[place] = replace(results[place], hits=())
         if findings.found or lines:
             snapshot = answered[place][0]
-            allowed = question.filter.files(snapshot.tree)
-            hits = hits_of(findings.found, own.graph, question.filter, allowed)
+            wanted = question.filter if place == 0 else replace(question.filter, path_prefix="")
+            hits = hits_of(findings.found, own.graph, wanted, wanted.files(snapshot.tree))
             seen = (hit for hit in hits if not snapshot.policy.hides(hit.path))
             crossing = list(islice(seen, question.graph_limit))
             said = (*decided.evidence, *findings.remarks)

@@ -500,7 +500,7 @@ def read_together(
             with snapshots[next(iter(readers))].reader():
                 raise failed
         damaged = {key: why for key in readers if (why := _damage_of(snapshots[key]))}
-        if not damaged and not isinstance(failed, DatabaseError):
+        if not readers or (not damaged and not isinstance(failed, DatabaseError)):
             raise failed
         unread |= damaged or dict.fromkeys(list(readers)[1:], str(failed))  # the first is read alone
 

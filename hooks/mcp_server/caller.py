@@ -119,13 +119,21 @@ class DaemonSession:
             raise DaemonUnavailable(f"the daemon didn't answer {method} within {within_s:g} s") from error
         return result
 
-    async def hook_event(self, payload: Mapping[str, Any]) -> str:
-        """Return the answer to an event of the host's hooks, within the time that its process would have.
+    async def hook_event(self, payload: Mapping[str, Any], settle: Callable[[], Awaitable[None]]) -> str:
+        """Return the answer to an event of the host's hooks, within the time that its process would have;
+        `settle` settles this session first, in the same time.
 
         The agent is the one that the event names, as there, which may be a subagent.
         """
         event = str(payload.get("hook_event_name") or "")
         within_s = BUDGETS_S.get(event, OTHER_S) * ANSWER_SHARE
+        due = asyncio.get_running_loop().time() + within_s
+        try:
+            async with asyncio.timeout_at(due):
+                await settle()
+        except TimeoutError as error:
+            raise DaemonUnavailable(f"the session wasn't settled within {within_s:g} s") from error
+        within_s = due - asyncio.get_running_loop().time()
         told = f"{self.agent_name}_{self._version.replace('.', '-')}_mcp"
         params = {
             "host": self.agent_name,

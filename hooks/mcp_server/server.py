@@ -138,12 +138,15 @@ class _ServerConnection:
 
     async def _answer_hook(self, context: Context, payload: Mapping[str, Any]) -> t.CallToolResult:
         """Answer an event of the host, as `foveal hook` does: an empty text if there is no answer in time."""
-        await self._settle(context)
-        host = host_named(self._session.agent_name)
-        if host is None or host.hooks is None:
-            _named("tool", HOOK_TOOL, TOOLS)
+
+        async def settle() -> None:
+            await self._settle(context)
+            host = host_named(self._session.agent_name)
+            if host is None or host.hooks is None:
+                _named("tool", HOOK_TOOL, TOOLS)
+
         try:
-            output = await self._session.hook_event(payload)
+            output = await self._session.hook_event(payload, settle)
         except (RpcError, DaemonUnavailable) as error:
             log.warning("a hook in the server got no answer: %s", error)
             output = ""

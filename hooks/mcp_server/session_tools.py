@@ -97,7 +97,7 @@ SET_RELEVANT_CONTEXT = Tool(
     arguments=Arguments(
         {
             "set_name": text(required=True, most=200),
-            "items": texts("none clears it", required=True, most=50),
+            "items": texts("none clears it, not focus", required=True, most=50),
             "mode": choice(("replace", "merge"), "replace"),
         }
     ),

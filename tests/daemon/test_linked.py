@@ -164,6 +164,11 @@ def test_a_path_leads_into_one_project(world: LinkedWorld) -> None:
         "../payments/payments/refund.py",
     }
     assert set(world.paths(question, path_prefix="shop")) == {"shop/cart.py"}
+    [caller] = world.ask("what calls charge_card", path_prefix="shop")["results"]
+    assert (caller["path"], caller["certainty"]) == ("shop/cart.py", "resolved"), "as without a path"
+    there = world.ask("what calls charge_card", path_prefix="../payments")
+    assert [each["path"] for each in there["results"]] == ["../payments/tests/test_charge.py"]
+    assert not [each for each in there["evidence"] if "no callers" in each], "the shop calls it"
     outside = world.daemon.error("Query", cwd=world.root, query=question, path_prefix="../private")
     assert outside.code == INVALID_PARAMS
 
