@@ -25,7 +25,7 @@ from .symbols import UniqueNames, section_ends, sections, symbols_of
 
 log = logging.getLogger(__name__)
 
-PARSER_VERSION: int = 9
+PARSER_VERSION: int = 10
 """Increment this when the same bytes would give another result; stored files are then parsed again."""
 
 
