@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from foveal.daemon.languages import tail
 from foveal.daemon.languages.shared import grammar_bundle
+from foveal.daemon.languages.shared.language import LANGUAGES
 from foveal.daemon.languages.shared.parse import parse_source
 
 from tests.parse_cases import check, docs, heads, plain
@@ -455,6 +456,19 @@ def test_a_grammar_that_is_missing_leaves_a_file_without_definitions() -> None:
     )
     assert found.stdout.startswith("ParsedFile(symbols=(), imports=(), lines=1, broken=False")
     assert "the grammar of zig can't be loaded" in found.stderr
+
+
+def test_only_so_many_bodies_are_tried() -> None:
+    tried: list[bytes] = []
+    overwrite = LANGUAGES["groovy"].readable_parts
+    assert overwrite is not None
+
+    def is_readable(part: bytes) -> bool:
+        tried.append(part)
+        return True
+
+    overwrite(b"f() {\n x\n}\n" * (tail.HEADS_MAX + 9), is_readable)
+    assert len(tried) == tail.HEADS_MAX
 
 
 def test_a_damaged_library_is_unpacked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
