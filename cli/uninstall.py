@@ -15,7 +15,7 @@ from ..hooks.hosts.host import Host, Level, SettingsPlace
 from ..hooks.install.errors import InstallError
 from ..hooks.install.host_files import INSTALLABLE
 from ..hooks.install.plan import Change, HostFiles, apply, copies_left, plan_uninstall, remove_copies
-from ..ipc.paths import config_file, config_folder, state_folder
+from ..ipc.paths import GRAMMARS, cache_folder, config_file, config_folder, state_folder
 from . import terminal
 from .command import Remark, Run, command
 from .connection import try_connect
@@ -49,7 +49,7 @@ class Registered:
 
 @command(
     "Take foveal out of this machine again.",
-    flag("--state", "Delete the state folder too: indexes, sessions, decisions."),
+    flag("--state", "Delete the state folder too: indexes, sessions, decisions; and unpacked grammars."),
     PURGE,
     YES,
     DRY_RUN,
@@ -95,6 +95,7 @@ def uninstall_command(run: Run) -> None:
             run.say(f"stopped the daemon{f' (pid {pid})' if pid else ''}")
         if state:
             _delete_state(run, folder, done)
+            shutil.rmtree(os.path.join(cache_folder(run.settings.environ), GRAMMARS), ignore_errors=True)
     run.show(done, _what_stays(run, folder, program, done))
     if done["problems"]:
         run.fail()

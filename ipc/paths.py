@@ -139,6 +139,10 @@ def config_folder(environ: Mapping[str, str]) -> str:
     return os.path.abspath(own) if own else _user_folder(environ, "XDG_CONFIG_HOME", ".config")
 
 
+GRAMMARS = "grammars"
+"""The folder of unpacked grammars in the cache folder."""
+
+
 def cache_folder(environ: Mapping[str, str]) -> str:
     """Return the user's folder for what can be made again at any time."""
     default = "Library/Caches" if sys.platform == "darwin" else ".cache"

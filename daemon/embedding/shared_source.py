@@ -53,7 +53,7 @@ def read_credential(written: str, environment: Mapping[str, str], system: System
             if not text:
                 raise SourceError(f"{place} is empty")
             return text
-    raise SourceError("a password or secret of embedding.shared is neither env:NAME nor file:PATH")
+    raise SourceError("the key, password or secret is neither env:NAME nor file:PATH")
 
 
 class Fetched(Struct, frozen=True):

@@ -33,7 +33,7 @@ LANGUAGES = (
     Language(
         "markdown",
         "markdown",
-        (".md", ".markdown", ".mdown", ".mkd", ".mdc"),
+        (".md", ".markdown", ".mdown", ".mkd", ".mdc", ".rmd"),
         grammar="tree_sitter_markdown:language",
         definitions=MARKDOWN,
         heading=_heading,

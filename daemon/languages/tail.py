@@ -13,6 +13,7 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from msgspec.structs import replace
@@ -132,7 +133,7 @@ def _readable(source: bytes, is_readable: Callable[[bytes], bool]) -> bytes:
     """
     kept = bytearray(source)
     done = 0
-    for head in _FUNCTION.finditer(source):
+    for head in islice(_FUNCTION.finditer(source), HEADS_MAX):
         end = (
             head.start(2) if head[2] else source.find(b"\n%b}" % head[1], head.end(), head.end() + _BODY_MAX)
         )
@@ -148,6 +149,9 @@ def _readable(source: bytes, is_readable: Callable[[bytes], bool]) -> bytes:
 _NO_NEWLINE = lazy_pattern(rb"[^\n]")
 _BODY_MAX = 20_000
 """Maximum bytes of a body; without it, thousands of heads without an end would take minutes."""
+
+HEADS_MAX = 5_000
+"""Maximum heads whose bodies are tried; 200,000 heads without an end took three seconds."""
 
 _FUNCTION = lazy_pattern(
     rb"^([ \t]*+)(?:[^\n{)]*+\)[^\n{]*+|(?:sub|function|filter)\s[^\n{]*+|)\{"

@@ -17,6 +17,7 @@ from foveal.cli import terminal
 from foveal.hooks.install import plan
 from foveal.hooks.install.errors import InstallError
 from foveal.hooks.install.plan import Change
+from foveal.ipc.paths import cache_folder
 
 from tests.command_cases import CommandLine
 from tests.conftest import SMALL_PROJECT, DaemonProcess, git, need_tool, running_daemon, write_files
@@ -61,7 +62,14 @@ def foveal(
     git(root, "init", "-q")
     write_files(tmp_path, {"bin/foveal": "#!/bin/sh\n"})
     (tmp_path / "bin" / "foveal").chmod(0o755)
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "QWEN_HOME", "XDG_CONFIG_HOME"):
+    for name in (
+        "CLAUDE_CONFIG_DIR",
+        "CODEX_HOME",
+        "COPILOT_HOME",
+        "QWEN_HOME",
+        "XDG_CONFIG_HOME",
+        "XDG_CACHE_HOME",
+    ):
         monkeypatch.delenv(name, raising=False)
     # Only git is in PATH, so that no agent of this machine is found.
     write_files(tmp_path, {"path/empty": ""})
@@ -126,8 +134,11 @@ def test_init_sets_all_up_and_uninstall_gives_every_byte_back(
     assert "pip uninstall foveal" in errors
     assert settings_tree(daemon) == before
     assert daemon.state.is_dir()
+    cache = Path(cache_folder(daemon.environ))
+    write_files(cache, {"grammars/a-zig.so": "", "other": ""})
     assert foveal("uninstall", "--yes", "--state")[0] == 0
     assert not daemon.state.exists()
+    assert [path.name for path in cache.iterdir()] == ["other"]
     assert "foveal is registered nowhere\n" in foveal("uninstall", "--yes")[1]
 
 

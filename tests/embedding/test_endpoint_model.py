@@ -295,7 +295,7 @@ def test_a_slow_service_is_not_waited_for(service: Service, monkeypatch: pytest.
     [
         ({"url": "ftp://a"}, "must be an http or https URL"), ({"url": "http://u:p@a/v1"}, "must hold no password"),
         ({"url": "http://1.2.3.4/v1", "key": "env:KEY"}, "must be https"), ({"url": "http://[a"}, "no URL"),
-        ({"key": "env:NONE"}, "NONE isn't set"), ({"key": "abc"}, "neither env:NAME nor file:PATH"),
+        ({"key": "env:NONE"}, "NONE isn't set"), ({"key": "abc"}, "endpoint_key: the key, password or secret is neither env:NAME nor file:PATH"),
     ],
 )  # fmt: skip
 def test_settings_that_cannot_work_are_said(service: Service, fields: dict[str, Any], problem: str) -> None:

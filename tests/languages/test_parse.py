@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from foveal.daemon.languages.shared import parse
 from foveal.daemon.languages.shared.language import LANGUAGES
 from foveal.daemon.languages.shared.parse import parse_source
 from foveal.daemon.languages.shared.records import Import, ParsedFile
@@ -48,6 +49,19 @@ def test_a_tree_that_would_take_minutes_to_query_is_given_up(language: str) -> N
 def test_a_tree_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("foveal.daemon.languages.shared.parse.PARSE_SECONDS", -1.0)
     assert parse_source(b"def f(): pass\n" * 1000, "python") == ParsedFile((), (), 1000, broken=True)
+
+
+def test_the_search_for_unreadable_code_counts_as_parsing(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+
+    def slow(source: bytes, gaps: object) -> bytes:
+        now[0] += parse.PARSE_SECONDS + 1
+        return source
+
+    monkeypatch.setattr("time.thread_time", lambda: now[0])
+    assert not parse_source(b"int a;\n" * 1000, "c").broken
+    monkeypatch.setattr(parse, "readable", slow)
+    assert parse_source(b"int a;\n" * 1000, "c").broken
 
 
 @given(st.binary(max_size=300), st.sampled_from(PARSED))

@@ -31,6 +31,8 @@ from foveal.daemon.languages.shared.language import LANGUAGES, fence_tag, langua
         ("Makefile", b"", "makefile"),
         ("CMakeLists.txt", b"", "cmake"),
         ("notes.txt", b"", "text"),
+        ("report.Rmd", b"", "markdown"),
+        ("literate.lhs", b"", ""),
         ("go.mod", b"", "gomod"),
         ("bin/run", b"#!/usr/bin/env python3.11\n", "python"),
         ("bin/run", b"#!/usr/bin/env -S FOO=1 node --flag\n", "javascript"),

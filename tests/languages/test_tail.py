@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 from foveal.daemon.languages import tail
 from foveal.daemon.languages.shared import grammar_bundle
+from foveal.daemon.languages.shared.language import LANGUAGES
 from foveal.daemon.languages.shared.parse import parse_source
 
 from tests.parse_cases import check, docs, heads, plain
@@ -434,21 +436,39 @@ def test_definitions_and_calls_of_a_language(language: str) -> None:
     assert " ".join(chain.removeprefix("?.") for chain in called) == CALLS[language]
 
 
-def test_a_grammar_that_is_missing_leaves_a_file_without_definitions(
+def test_a_cache_that_cannot_be_written_leaves_no_file_without_definitions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     (tmp_path / "foveal").write_text("no folder")
-    with pytest.raises(grammar_bundle.GrammarMissing, match="the grammar of zig can't be loaded"):
-        grammar_bundle.load_grammar("zig")
+    (temporary := tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    assert grammar_bundle.load_grammar("zig")
+    assert not list(temporary.iterdir())
+
+
+def test_a_grammar_that_is_missing_leaves_a_file_without_definitions() -> None:
     with pytest.raises(grammar_bundle.GrammarMissing, match="the grammar of none"):
         grammar_bundle.load_grammar("none")
-    code = "from foveal.daemon.languages.shared.parse import parse_source as p; print(p(b'fn a() void {}', 'zig'))"
+    code = "import platform; platform.machine = lambda: 'none'; from foveal.daemon.languages.shared.parse import parse_source as p; print(p(b'fn a() void {}', 'zig'))"
     found = subprocess.run(
         [sys.executable, "-c", code], env=os.environ, capture_output=True, text=True, check=True
     )
     assert found.stdout.startswith("ParsedFile(symbols=(), imports=(), lines=1, broken=False")
     assert "the grammar of zig can't be loaded" in found.stderr
+
+
+def test_only_so_many_bodies_are_tried() -> None:
+    tried: list[bytes] = []
+    overwrite = LANGUAGES["groovy"].readable_parts
+    assert overwrite is not None
+
+    def is_readable(part: bytes) -> bool:
+        tried.append(part)
+        return True
+
+    overwrite(b"f() {\n x\n}\n" * (tail.HEADS_MAX + 9), is_readable)
+    assert len(tried) == tail.HEADS_MAX
 
 
 def test_a_damaged_library_is_unpacked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

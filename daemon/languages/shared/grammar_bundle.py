@@ -9,10 +9,12 @@ import os
 import platform
 import sys
 import tarfile
+import tempfile
+from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
-from ....ipc.paths import cache_folder
+from ....ipc.paths import GRAMMARS, cache_folder
 from ...core.system import System
 
 BUNDLE = "semble_grammars"
@@ -20,7 +22,7 @@ BUNDLE = "semble_grammars"
 
 
 class GrammarMissing(Exception):
-    """A grammar can't be loaded here: the package has none for this platform, or the cache can't be written.
+    """A grammar can't be loaded here: the package has none for this platform, or no folder can be written.
 
     Neither the source nor its language is at fault: the file is kept without definitions.
     """
@@ -39,11 +41,13 @@ def load_grammar(name: str) -> object:
     try:
         folder = resources.files(BUNDLE) / "grammars" / _platform()
         entry: dict[str, str] = json.loads((folder / "manifest.json").read_text())["languages"][name]
-        path = os.path.join(cache_folder(os.environ), "grammars", f"{entry['sha256']}-{entry['file']}")
-        if not _is_whole(path, entry["sha256"]):
-            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-            System().write_atomic(path, _unpacked(folder, entry["file"]), mode=0o700)
-        library = ctypes.CDLL(path)
+        try:
+            library = _library(os.path.join(cache_folder(os.environ), GRAMMARS), folder, entry)
+        except OSError:
+            # Files that are read without their grammar keep no definitions until they change, so that a full
+            # disk or a folder of another user must not be enough. A loaded library needs no file.
+            with tempfile.TemporaryDirectory(prefix="foveal-") as temporary:
+                library = _library(temporary, folder, entry)
         found = getattr(library, entry["symbol"])
     except (ImportError, OSError, KeyError, ValueError, AttributeError, tarfile.TarError) as error:
         raise GrammarMissing(f"the grammar of {name} can't be loaded: {error}") from error
@@ -53,6 +57,15 @@ def load_grammar(name: str) -> object:
     capsule.restype = ctypes.py_object
     capsule.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
     return capsule(found(), b"tree_sitter.Language", None)
+
+
+def _library(kept: str, folder: Any, entry: Mapping[str, str]) -> ctypes.CDLL:
+    """Load the library of a grammar from the folder for unpacked ones."""
+    path = os.path.join(kept, f"{entry['sha256']}-{entry['file']}")
+    if not _is_whole(path, entry["sha256"]):
+        os.makedirs(kept, mode=0o700, exist_ok=True)
+        System().write_atomic(path, _unpacked(folder, entry["file"]), mode=0o700)
+    return ctypes.CDLL(path)
 
 
 def _platform() -> str:

@@ -25,12 +25,13 @@ from .symbols import UniqueNames, section_ends, sections, symbols_of
 
 log = logging.getLogger(__name__)
 
-PARSER_VERSION: int = 9
+PARSER_VERSION: int = 10
 """Increment this when the same bytes would give another result; stored files are then parsed again."""
 
 
 PARSE_SECONDS = 2.0
-"""Maximum CPU seconds for a file's syntax tree. Ordinary code parses at 5 MB/s, so 1 MiB takes 0.2 s;
+"""Maximum CPU seconds for a file's syntax tree, with the search for code that its grammar can't parse.
+Ordinary code parses at 5 MB/s, so 1 MiB takes 0.2 s;
 deliberately ambiguous sources (`(a,(a,(a,…`) take longer and up to 1.4 GB for each MiB. The parser checks
 only between its steps, so that the worst of them still took 5.6 s."""
 
@@ -228,32 +229,33 @@ def _ranges(query: Query, root: Node) -> dict[str, list[Span]]:
 def _tree(grammar: Grammar, source: bytes, row: Language) -> Node | None:
     """Return the root of the syntax tree of a source without the code that its grammar can't parse; None if
     parsing takes too long."""
+    begun = time.thread_time()
     source = readable(source, row.gaps)
-    root = _root(grammar, source)
+    root = _root(grammar, source, begun)
     if row.readable_parts is None or root is None or not root.has_error:
         return root
-
-    begun = time.thread_time()
 
     def is_readable(part: bytes) -> bool:
         if time.thread_time() - begun > PARSE_SECONDS:
             return True
-        alone = _root(grammar, part)
+        alone = _root(grammar, part, begun)
         return alone is not None and not alone.has_error
 
-    return _root(grammar, row.readable_parts(source, is_readable))
+    return _root(grammar, row.readable_parts(source, is_readable), begun) or root
 
 
-def _root(grammar: Grammar, source: bytes) -> Node | None:
-    """Return the root of a source's syntax tree, or None if parsing takes too long."""
-    begun = time.thread_time()
+def _root(grammar: Grammar, source: bytes, begun: float) -> Node | None:
+    """Return the root of a source's syntax tree, or None if parsing takes too long since work on its file
+    began."""
+    started = time.thread_time()
 
     def read(offset: int, _point: object) -> bytes:
         return source[offset : offset + 65536]
 
     def is_late(offset: int, _has_error: bool) -> bool:
-        spent = time.thread_time() - begun
-        return spent > PARSE_SECONDS or (spent > PATIENCE and offset < spent * LEAST_RATE)
+        now = time.thread_time()
+        spent = now - started
+        return now - begun > PARSE_SECONDS or (spent > PATIENCE and offset < spent * LEAST_RATE)
 
     try:
         return Parser(grammar).parse(read, progress_callback=is_late).root_node
