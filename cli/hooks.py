@@ -39,6 +39,7 @@ from .hosts import (
     describe_change,
     explained,
     files_of,
+    left_alone,
     plain_diff,
     running_program,
     settings_place,
@@ -108,13 +109,11 @@ def install(run: Run) -> None:
         _check_in_server(run)
     with explained():
         host, files = _chosen(run, line=run.status_line, calls_server=run.in_server)
-        changes = plan_install(files, mcp=run.mcp, plugin=run.plugin)
+        changes, left = plan_install(files, mcp=run.mcp, plugin=run.plugin), left_alone(files)
     backups = _carry_out(run, changes, nothing="it is registered already")
     changed = bool(changes) and not run.dry_run
-    run.show(
-        _done_map(changes, backups, changed=changed),
-        [Remark(host.next_step)] if changed and host.next_step else (),
-    )
+    remarks = [*left, *([host.next_step] if changed and host.next_step else [])]
+    run.show(_done_map(changes, backups, changed=changed), [Remark(line) for line in remarks])
 
 
 @command(

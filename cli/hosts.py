@@ -13,7 +13,7 @@ import click
 from ..hooks.hosts.host import Host, Level, SettingsPlace
 from ..hooks.install.errors import InstallError
 from ..hooks.install.host_files import INSTALLABLE, host_files, project_root, registered_program
-from ..hooks.install.plan import Change, HostFiles
+from ..hooks.install.plan import Change, HostFiles, others_scripts
 from ..hooks.install.program import find_program
 from ..ipc.version import __version__
 from .command import Run
@@ -89,6 +89,13 @@ def describe_change(change: Change) -> Iterator[str]:
         yield styled(shown, **style)
     if change.found.place != change.target.path and change.found.data is not None:
         yield f"(written to {short_path(change.found.place)})"
+
+
+def left_alone(files: HostFiles) -> list[str]:
+    """Return a line for each script of the user's that has the place of one of ours."""
+    return [
+        f"{short_path(path)} isn't foveal's, so it stays: no hook there" for path in others_scripts(files)
+    ]
 
 
 def summarize(change: Change) -> str:

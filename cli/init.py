@@ -28,6 +28,7 @@ from .hosts import (
     describe_change,
     explained,
     files_of,
+    left_alone,
     lines_changed,
     running_program,
     settings_place,
@@ -292,11 +293,14 @@ def _register(run: Run, hosts: Iterable[FoundHost], place: SettingsPlace, progra
             files = files_of(found.host, found.host.default_level, place, program)
             changes = plan_install(files, mcp=not run.no_mcp, plugin=_is_plugin(files))
             found.copies += apply(changes)
+            left = left_alone(files)
         changed = changed or bool(changes)
         for change in changes:
             run.say(f"done: {summarize(change)}")
         if changes and found.host.next_step:
             run.say(f"  {found.host.next_step}")
+        for line in left:
+            run.say(line)
     return changed
 
 

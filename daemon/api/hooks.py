@@ -287,10 +287,10 @@ class DaemonHookBackend:
         """Return the task of a subagent that begins, as its parent's transcript has it, or for the main agent
         the prompt that it answers; without what the host and hooks added."""
         host = host_named(origin.host)
-        if host is None or host.hooks is None or host.hooks.task_in is None:
+        find = host.hooks.task_in if host is not None and host.hooks is not None else None
+        if find is None:
             return ""
-        text = await asyncio.to_thread(_end_of, transcript_path)
-        return asked(host.hooks.task_in(text, origin.agent_type))
+        return await asyncio.to_thread(lambda: asked(find(_end_of(transcript_path), origin.agent_type)))
 
     async def is_answered(self, origin: Origin, prompt: str) -> bool:
         """Whether a prompt is the latest that the timeline has of a session, with a context."""

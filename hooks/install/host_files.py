@@ -120,6 +120,9 @@ def _hook_targets(
     file = settings.path(level, place)
     within = place.root if level == "project" else None
     if isinstance(settings, HookScripts):
+        above = os.path.dirname(file.path)
+        if level == "project" and os.path.isfile(above):
+            raise InstallError(f"{above} is a file, so there are no hooks below it", "use --user")
         for event in events:
             whole, path = hook_script(program, host.name, event.name), os.path.join(file.path, event.name)
             yield Target(

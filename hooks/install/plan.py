@@ -87,11 +87,17 @@ class Target:
 
     def holds(self, data: bytes | None) -> bool:
         """Whether any part of us is in a file. Raises `InstallError` that names the file."""
-        if data is None:
+        if data is None or self.is_others(data):
             return False
         _, text = self._decode(data)
         with self._named():
             return any(part.holds(text) for part in self.parts)
+
+    def is_others(self, data: bytes | None) -> bool:
+        """Whether a script of somebody else, in any encoding, is where ours would be: it stays there."""
+        if not (self.is_made and self.executable and data and data.strip()):
+            return False
+        return not any(part.holds(data.decode(errors="replace")) for part in self.parts)
 
     def _stripped(self, data: bytes) -> bytes:
         bom, text = self._decode(data)
@@ -161,6 +167,13 @@ def plan_install(files: HostFiles, *, mcp: bool, plugin: bool) -> tuple[Change, 
     return (*_registrations(wanted), *_removals(files.plugin))
 
 
+def others_scripts(files: HostFiles) -> tuple[str, ...]:
+    """Return the scripts of somebody else for whose events we aren't registered. Raises `InstallError`."""
+    return tuple(
+        target.path for target in files.hooks if target.is_others(read(target.path, target.within).data)
+    )
+
+
 def plan_uninstall(files: HostFiles) -> tuple[Change, ...]:
     """Return the changes that remove us from all files of a host. Raises `InstallError`."""
     return _removals(files.all())
@@ -203,6 +216,8 @@ def _registrations(targets: Iterable[Target]) -> tuple[Change, ...]:
     changes = []
     for target in _joined(targets):
         found = read(target.path, target.within)
+        if target.is_others(found.data):
+            continue
         after = target.registered(found.data)
         if after == found.data:
             continue

@@ -94,14 +94,15 @@ def test_marketplaces_list_plugins_that_are_there(marketplace: str, manifest: st
         assert (found["name"], found["license"]) == (entry["name"], "Apache-2.0")
 
 
-def test_language_server_plugin_has_languages_with_definitions() -> None:
-    """They are by far not all extensions: a host takes only one server for each."""
+def test_language_server_plugin_has_every_language_with_definitions() -> None:
+    """It has no others: a host takes only one server for each extension."""
     path = DATA / "editors" / "claude_code" / ".claude-plugin" / "plugin.json"
     server = json.loads(path.read_text())["lspServers"]["foveal"]
     assert (server["command"], server["args"]) == ("foveal", ["lsp"])
-    for extension, language in server["extensionToLanguage"].items():
-        assert language_of(f"x{extension}") == language
-        assert LANGUAGES[language].definitions
+    found = {name: record.extensions for name, record in LANGUAGES.items() if record.definitions}
+    wanted = {extension: name for name, extensions in found.items() for extension in extensions}
+    assert server["extensionToLanguage"] == wanted
+    assert all(language_of(f"x{extension}") == name for extension, name in wanted.items())
 
 
 def test_skill_explains_every_tool() -> None:
