@@ -82,7 +82,7 @@ def worktree_at(root: str, common: str, system: System) -> Worktree | None:
     own = os.path.join(common, "worktrees", os.path.basename(folder))
     try:
         # Git writes this file once, when it makes the work tree.
-        made_s = int(system.lstat(os.path.join(own, "commondir")).st_mtime)  # as archives keep it
+        made_s = system.lstat(os.path.join(own, "commondir")).st_mtime
     except OSError:
         return None
     made = timestamp_of(datetime.fromtimestamp(made_s, UTC))

@@ -82,11 +82,11 @@ class PreviousProjects:
 
         Raises `NotFound` for a project of another repository or without decisions, and what pools raise.
         """
-        home, added = path.rstrip("/"), 0
+        home, added = await asyncio.to_thread(os.path.realpath, path), 0
         if takes:
             previous = next((one for one in await self._find(project) if one.home == home), None)
             if previous is None:
-                raise NotFound(f"no project of this repository with decisions is known at {path!r:.300}")
+                raise NotFound(f"no project of this repository with decisions is known at {home!r:.300}")
             source = os.path.join(project_folder(self._state_dir, home), POOL_FILE)
             move = partial(join, source, project.pool, "", self._system, keeps=not previous.is_moved)
             added = await self._work.in_writer(move)
