@@ -24,10 +24,9 @@ from ..core.storage import DatabaseError
 from ..core.system import System
 from ..core.work import Work
 from ..embedding.service import EmbedderClient
-from ..index.records import FILE_NAME
 from ..memory.records import POOL_FILE
 from ..memory.service import Pool
-from ..project.records import RECORD
+from ..project.records import DERIVED, RECORD
 from ..project.service import removed_work_trees
 from ..rules.service import Items, ItemStore
 from ..sessions.service import Deliveries, Sessions, Timeline
@@ -113,10 +112,7 @@ class ProjectEraser:
                 ("contexts, requests and timelines", partial(self._timeline.forget_project, root)),
                 ("trusted files", partial(self._projects.forget_trust, root)),
                 ("approved tool servers", partial(self._items.forget_project, root)),
-                (
-                    "index, items and decisions",
-                    partial(self._work.in_writer, remove),
-                ),
+                ("index, items and decisions", partial(self._work.in_writer, remove)),
             ):
                 try:
                     await removal()
@@ -211,11 +207,16 @@ def _aside_in(state: str) -> str:
     return ", ".join(names[:ASIDE_NAMED]) + more
 
 
+def _decisions_in(home: str, system: System) -> int:
+    """Return how many decisions the pool in a folder has."""
+    return Pool(os.path.join(home, POOL_FILE), system).statistics().experiences
+
+
 def _kept(home: str, others: Sequence[str], system: System) -> str:
     """Return in words which decisions stay, since other projects have them too; "" for none."""
     decisions = 0
     with suppress(FovealError):
-        decisions = Pool(os.path.join(home, POOL_FILE), system).statistics().experiences if others else 0
+        decisions = _decisions_in(home, system) if others else 0
     more = f" and {len(others) - ASIDE_NAMED} more" if len(others) > ASIDE_NAMED else ""
     named = ", ".join(sorted(others)[:ASIDE_NAMED]) + more
     return f"{decisions} of the repository's decisions stay, for its other work trees: {named}" * bool(
@@ -238,13 +239,9 @@ def _in_folders(folder: str, home: str, system: System, *, keeps_pool: bool) -> 
             stored = ItemStore(os.path.join(folder, "items.json"), system).load()
             items = len(stored.drafts)
         with suppress(FovealError):
-            pool = Pool(os.path.join(home, POOL_FILE), system)
-            decisions = 0 if keeps_pool else pool.statistics().experiences
+            decisions = 0 if keeps_pool else _decisions_in(home, system)
     return {"index_bytes": index_bytes, "items": items, "decisions": decisions, "feedback": 0}
 
-
-_DERIVED = (FILE_NAME, "lexical", "vectors", "cookies", "at_work")
-"""Beginnings of the names of what can be made again in a project's folder."""
 
 _LEFT = (RECORD, "foveal.last.toml", "transcripts.db")
 """Beginnings of names that say nothing without the rest of a project's folder."""
@@ -254,8 +251,8 @@ def _remove_derived(root: str, folder: str) -> list[str] | None:
     """Remove an index with what belongs to it from a project's folder, and the folder if it then holds
     nothing of worth; return the names of what stays, None if nothing was to remove or the root is back."""
     names = sorted(os.listdir(folder))
-    derived = [name for name in names if name.startswith(_DERIVED)]
-    left = [name for name in names if not name.startswith((*_DERIVED, *_LEFT))]
+    derived = [name for name in names if name.startswith(DERIVED)]
+    left = [name for name in names if not name.startswith((*DERIVED, *_LEFT))]
     if os.path.lexists(root) or (left and not derived):
         return None
     for path in (os.path.join(folder, name) for name in derived):

@@ -295,6 +295,8 @@ def _is_folder(path: str) -> bool:
 FOLDERS = ("lexical", "vectors", "cookies")
 FILES = ("items.json", "project.json", "foveal.last.toml")
 OWN_FILES = ("at_work",)
+DERIVED = ("index.sqlite", *FOLDERS, *OWN_FILES)
+"""Beginnings of the names of what can be made again in a project's folder."""
 DATABASES = ("index.sqlite", "transcripts.db")
 """Databases; their logs are checked too, since the databases are read before anybody opens them to write."""
 POOL = "experiences"

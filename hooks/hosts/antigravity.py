@@ -13,8 +13,6 @@ import os
 import re
 from typing import Any
 
-from msgspec.structs import replace
-
 from . import host
 from .fields import Fields, parsed
 from .hook_answer import OutputLimit, json_line
@@ -52,6 +50,7 @@ def _translated(name: str, fields: Fields) -> tuple[str, Fields]:
         return "PostToolUse", Fields(values)
     if name == "PostToolUse":
         values |= {"tool_name": "Edit", "tool_input": {"path": call.part("args").text("TargetFile")}}
+        values["transcript_path"] = ""  # a prompt is looked for before the model is asked
         values |= {"tool_response": {"error": fields.text("error")} if fields.text("error") else {}}
     return name, Fields(values)
 
@@ -94,11 +93,7 @@ ANTIGRAVITY = host.Host(
         shows_messages=False,
         own_answer=lambda name, text: json_line({"injectSteps": [{"userMessage": text}]}),
         translated=_translated,
-        refine=lambda event, fields: (
-            replace(event, transcript_path=fields.text("transcript_path"))
-            if event.kind == "edit" and not fields.has("tool_name")
-            else event
-        ),
+        seeks_prompts=True,
         events=EVENTS,
         settings=host.SettingsHooks(
             _path("hooks.json"), section=host.NAME, flat=("PreInvocation", "Stop"), names_event=True

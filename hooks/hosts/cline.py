@@ -13,8 +13,6 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec.structs import replace
-
 from . import host
 from .fields import Fields, parsed, value_at
 from .hook_answer import OutputLimit, json_line
@@ -172,9 +170,7 @@ CLINE = host.Host(
         shows_messages=False,
         translated=_translated,
         own_answer=lambda name, text: json_line({"contextModification": text}),
-        refine=lambda event, fields: (
-            replace(event, transcript_path=fields.text("transcript_path")) if event.kind == "edit" else event
-        ),
+        seeks_prompts=True,
         events=EVENTS,
         settings=host.HookScripts(_hooks),
         task_in=_prompt_in,

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import re
 
-from msgspec.structs import replace
-
 from . import host
 from .fields import Fields, parsed
 from .hook_answer import OutputLimit
@@ -54,9 +52,7 @@ DROID = host.Host(
         kinds=CLAUDE_KINDS,
         limits=dict.fromkeys(("SessionStart", "UserPromptSubmit", "PostToolUse"), LIMIT),
         default_agent="worker",
-        refine=lambda event, fields: (
-            replace(event, transcript_path=fields.text("transcript_path")) if event.kind == "edit" else event
-        ),
+        seeks_prompts=True,
         events=EVENTS,
         settings=host.SettingsHooks(FOLDER.file("settings.json")),
         project_variable="FACTORY_PROJECT_DIR",

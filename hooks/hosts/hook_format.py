@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from .events import Event, EventKind, Origin
 from .fields import Fields, typed
@@ -83,6 +84,8 @@ class HookFormat(Struct, frozen=True, kw_only=True):
     default_agent: str = ""
     escapes: bool = False
     shows_messages: bool = True
+    seeks_prompts: bool = False
+    """Whether events of tools have the transcript's path, since the host may announce no prompts."""
     answer_key: str = ""
     answer_also: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     since: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -170,7 +173,8 @@ def _event(kind: EventKind, origin: Origin, fields: Fields, form: HookFormat) ->
             task = given.text("message", "prompt", "task", "description")
             return Event("announce", origin, task, agent_type=agent_type)
         case "edit":
-            return _edit(origin, fields, given)
+            edit = _edit(origin, fields, given)
+            return replace(edit, transcript_path=transcript) if form.seeks_prompts else edit
         # Subagents without a type are the host's own, such as side questions and prompt suggestions.
         case "subagent" if origin.agent_type:
             return Event("subagent", origin, fields.text("task", "prompt"), transcript_path=transcript)

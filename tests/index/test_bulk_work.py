@@ -11,12 +11,10 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.index import project_index as bulk_work
-from foveal.daemon.index import reading, reading_queue
+from foveal.daemon.index import reading_queue
 from foveal.daemon.index.crash_guard import DEATHS_MAX
 from foveal.daemon.index.lexical_indexer import LexicalWriter
 from foveal.daemon.index.store import FILE_NAME, Store
-from foveal.daemon.languages.shared.parse import parse_source
-from foveal.daemon.languages.shared.records import ParsedFile
 from foveal.daemon.project.records import ScanChanges
 
 from tests.conftest import git, write_files
@@ -31,20 +29,6 @@ from tests.indexer_cases import (
     skipped,
     symbols,
 )
-
-
-@pytest.fixture
-def parses(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """Return the contents that were parsed."""
-    parsed: list[bytes] = []
-    real = parse_source
-
-    def parse(data: bytes, language: str, path: str) -> ParsedFile:
-        parsed.append(data)
-        return real(data, language, path)
-
-    monkeypatch.setattr(reading, "parse_source", parse)
-    return parsed
 
 
 def test_names_are_known_before_contents(bench: Bench) -> None:

@@ -12,10 +12,8 @@ from typing import Any
 import pytest
 from foveal.benchmarks.worktrees import differences
 from foveal.daemon.core.system import System
-from foveal.daemon.index import reading, seed
+from foveal.daemon.index import seed
 from foveal.daemon.index.store import FILE_NAME, Store
-from foveal.daemon.languages.shared.parse import parse_source
-from foveal.daemon.languages.shared.records import ParsedFile
 from foveal.daemon.project.service import project_folder, write_record
 
 from tests.conftest import git, write_files
@@ -77,20 +75,6 @@ def family(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Family]:
         family = Family(tmp_path.resolve(), first)
         yield family
         family.second.close()
-
-
-@pytest.fixture
-def parses(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """Return the contents that were parsed."""
-    parsed: list[bytes] = []
-    real = parse_source
-
-    def parse(data: bytes, language: str, path: str) -> ParsedFile:
-        parsed.append(data)
-        return real(data, language, path)
-
-    monkeypatch.setattr(reading, "parse_source", parse)
-    return parsed
 
 
 def test_seed_reads_only_what_differs(family: Family, parses: list[bytes]) -> None:
