@@ -18,7 +18,7 @@ from ..workspace.records import ProjectSnapshot
 from ..workspace.service import read_together
 from .query import Hit, Route, SearchQuery, SearchResult
 from .question import take_apart
-from .question_route import route_question, with_relation
+from .question_route import decided_route
 from .structural import SUBJECTS_MAX, asked, hits_of, is_name
 
 _STRUCTURAL: Final[Route] = "structural"
@@ -72,10 +72,8 @@ def _crossed(
     budget: CrossingBudget,
 ) -> list[SearchResult]:
     words = take_apart(question.text)
-    decided = (
-        with_relation(question.relation, words)
-        if question.relation
-        else route_question(words, lambda word: any(_knows(side, word) for side in sides.values()))
+    decided = decided_route(
+        words, question.relation, lambda word: any(_knows(side, word) for side in sides.values())
     )
     relation, subjects, depth = asked(words, decided)
     if (question.route or decided.route) != _STRUCTURAL or relation not in CROSSING:

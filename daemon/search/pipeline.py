@@ -20,7 +20,7 @@ from .filters import EVERYTHING, Filter, kinds_in
 from .meaning_search import MeaningSearch
 from .query import Hit, SearchQuery
 from .question import take_apart
-from .question_route import route_question, with_relation
+from .question_route import decided_route
 from .router import conclude, gather, with_need
 
 SCOPED_MAX = 1_000
@@ -35,11 +35,7 @@ def asked_about(ask: SearchQuery) -> tuple[tuple[str, ...], tuple[str, ...], boo
     whether it asks for subclasses."""
     question = take_apart(ask.text)
     # The definitions of the unread files aren't known yet, so any word may be a name.
-    decided = (
-        with_relation(ask.relation, question)
-        if ask.relation
-        else route_question(question, lambda _word: True)
-    )
+    decided = decided_route(question, ask.relation, lambda _word: True)
     words = telling_words(question)
     if (ask.route or decided.route) != "structural":
         return (), words, False

@@ -73,6 +73,11 @@ def route_question(question: Question, is_name: IsName) -> RoutedQuestion:
     return RoutedQuestion("hybrid", ("names no relation and no place, and asks no question in words",))
 
 
+def decided_route(question: Question, relation: Relation | None, is_name: IsName) -> RoutedQuestion:
+    """Return the route of a question, for a relation if the caller chose one."""
+    return with_relation(relation, question) if relation else route_question(question, is_name)
+
+
 def with_relation(relation: Relation, question: Question) -> RoutedQuestion:
     """Return the route for a relation that the caller chose; its subjects are the names in the question, or
     else its words."""

@@ -49,7 +49,7 @@ from .need import Evidence, need_of
 from .places import narrow
 from .query import FoundDefinition, Hit, Relation, Route
 from .question import Question, take_apart
-from .question_route import RoutedQuestion, route_question, with_relation
+from .question_route import RoutedQuestion, decided_route
 from .ranking import list_ranks, rank, topic_terms
 from .test_blocks import rank_tests
 
@@ -119,10 +119,7 @@ def gather(
     """
     english = in_english(text)
     question = take_apart(f"{text} {english}" if english else text)
-    if relation:
-        decided = with_relation(relation, question)
-    else:
-        decided = route_question(question, partial(structural.is_name, tree=tree, reader=reader))
+    decided = decided_route(question, relation, partial(structural.is_name, tree=tree, reader=reader))
     taken, evidence = decided.route, decided.evidence
     if route is not None and route != taken:
         evidence = (*evidence, f"the caller chose {route} over {taken}")

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 from ...ipc import errors as codes
 from ...ipc.aclient import DaemonLink
 from ...ipc.errors import NOT_FOUND, DaemonUnavailable, RpcError
-from ..hook import ANSWER_SHARE, BUDGETS_S, OTHER_S
+from ..hook import ANSWER_SHARE, budget_s
 from ..mcp_pump import NEW_SESSION
 
 CALL_S = 90.0
@@ -126,7 +126,7 @@ class DaemonSession:
         The agent is the one that the event names, as there, which may be a subagent.
         """
         event = str(payload.get("hook_event_name") or "")
-        within_s = BUDGETS_S.get(event, OTHER_S) * ANSWER_SHARE
+        within_s = budget_s(self.agent_name, event) * ANSWER_SHARE
         due = asyncio.get_running_loop().time() + within_s
         try:
             async with asyncio.timeout_at(due):

@@ -9,7 +9,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -28,6 +28,8 @@ from foveal.daemon.compression.model_endpoint import (
 from foveal.daemon.config.settings import CompressionConfig
 from foveal.daemon.core.system import System
 
+from tests.endpoint_cases import Answerer
+
 TEXT = "".join(f"The harbour master of port {n} opens the gate for every ship at dawn.\n" for n in range(200))
 SHORT = "The harbour master of port 7 opens the gate for every ship at dawn.\n… 199 lines"
 ROOM = 1_024
@@ -35,28 +37,17 @@ ROOM = 1_024
 Behaviour = Callable[["Handler"], None]
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(Answerer):
     """Answers as the test says, and keeps what was asked."""
 
-    protocol_version = "HTTP/1.1"
     server: Endpoint
 
-    def do_POST(self) -> None:
+    def do_POST(self) -> None:  # noqa: N802 - the name that the server calls
         length = int(self.headers["Content-Length"])
         body = json.loads(self.rfile.read(length))
         self.server.asked.append((self.path, dict(self.headers), body))
         behaviours = self.server.behaviours
         behaviours[min(len(self.server.asked), len(behaviours)) - 1](self)
-
-    def send(self, data: bytes, status: int = 200, headers: Mapping[str, str] = {}) -> None:
-        self.send_response(status)
-        for name, value in {"Content-Length": str(len(data)), **headers}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_: object) -> None:
-        """Stay quiet."""
 
 
 class Endpoint(ThreadingHTTPServer):

@@ -9,8 +9,8 @@ import re
 import socket
 import threading
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable, Iterator
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,7 @@ from foveal.daemon.embedding.text_scores import TextScorer
 from foveal.daemon.embedding.vector_search import VectorSearch
 from foveal.daemon.embedding.vector_updater import RETRY_S
 
+from tests.endpoint_cases import Answerer
 from tests.search_cases import Clock, chunk, put
 from tests.updater_cases import Bench, some
 
@@ -46,28 +47,17 @@ Behaviour = Callable[["Handler", list[list[float]]], None]
 SECRET = "sk-proj-" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z" * 2
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(Answerer):
     """Answers as the test says, and keeps what was asked."""
 
-    protocol_version = "HTTP/1.1"
     server: Service
 
-    def do_POST(self) -> None:
+    def do_POST(self) -> None:  # noqa: N802 - the name that the server calls
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.asked.append((self.path, dict(self.headers), body))
         vectors = [_words(text, self.server.dim) for text in body["input"]]
         behaviour = self.server.behaviours.pop(0) if self.server.behaviours else self.server.usual
         behaviour(self, vectors)
-
-    def send(self, data: bytes, status: int = 200, headers: Mapping[str, str] = {}) -> None:
-        self.send_response(status)
-        for name, value in {"Content-Length": str(len(data)), **headers}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_: object) -> None:
-        """Stay quiet."""
 
 
 def _words(text: str, dim: int) -> list[float]:

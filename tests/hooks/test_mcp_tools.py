@@ -13,7 +13,8 @@ from typing import Any, cast
 
 import pytest
 from foveal.daemon.context.tokens import counter_of
-from foveal.hooks.mcp_server import caller, resources
+from foveal.hooks import hook
+from foveal.hooks.mcp_server import resources
 from foveal.hooks.mcp_server.caller import ClientIdentity, DaemonSession, ToolError, tool_error
 from foveal.hooks.mcp_server.resources import PROMPTS, RESOURCES
 from foveal.hooks.mcp_server.server import INSTRUCTIONS, TOOLS, list_tools
@@ -301,7 +302,7 @@ async def test_listed_tools_cost_at_most_900_tokens() -> None:
 async def test_a_hook_waits_for_its_session_no_longer_than_for_its_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(caller, "BUDGETS_S", {"Stop": 0.01})
+    monkeypatch.setattr(hook, "BUDGETS_S", {"Stop": 0.01})
     link = NotingLink(str(tmp_path / "nobody"))
     one = DaemonSession(ClientIdentity(cwd=str(tmp_path), chosen=False, session_id="hook"), link)
 
