@@ -336,7 +336,10 @@ REQUESTS: Mapping[str, Make] = {
     ],
     "ContractFocus": lambda world: [{"scope_id": world.new_scope(), "paths": ["secret/quokka.py"]}],
     "ReleaseScope": lambda world: [{"scope_id": world.new_scope()}],
-    "GetScope": lambda world: [{"scope_id": world.scope}],
+    "GetScope": lambda world: [
+        {"scope_id": world.scope},
+        {"scope_id": world.scope, "layers": True, "turns": 3},
+    ],
     "ListScopes": lambda world: [{}, world.own],
     "OpenProject": lambda world: [{"path": world.root}, world.own],
     "CloseProject": lambda world: [{"path": world.root}],

@@ -41,8 +41,11 @@ def list_contexts(
         if bound is not None:
             where.append(f"c.{condition}")
             values.append(bound)
-    if hidden:
-        where.append(f"access NOT IN ({', '.join(map(str, sorted(hidden)))})")
+    seen = f"access NOT IN ({', '.join(map(str, sorted(hidden)))})" if hidden else "TRUE"
+    where += [seen, "turns > 0" if chosen.given else "TRUE"]
+    if chosen.scope_ids is not None:
+        where.append(_LATEST_OF_SCOPES.format(seen=seen))
+        values.append(json.dumps(chosen.scope_ids))
     if before:
         where.append("(c.at, c.number) < (SELECT at, number FROM contexts WHERE id = ?)")
         values.append(data_of(before))
@@ -73,6 +76,11 @@ def get_context(database: Database, context_id: str) -> StoredContext | None:
     reply = record["reply"] | {name: texts[name] for name in record["texts"] if name in texts}
     access = access_of(database, [row.access])[row.access]
     return StoredContext(row, record["scope"], record["request"], reply, access)
+
+
+_LATEST_OF_SCOPES = """c.number IN (SELECT (
+    SELECT number FROM contexts WHERE scope_id = CAST(value AS BLOB) AND turns > 0 AND {seen}
+    ORDER BY at DESC, number DESC LIMIT 1) FROM json_each(?))"""
 
 
 _ROWS = """
