@@ -116,10 +116,11 @@ class ScopeReply(
     kw_only=True,
     rename={"id": "scope_id", "root": "project", "parent_id": "parent_scope_id", "hot": "hot_nodes"},
 ):
-    """A scope, with the attributes of `Scope`, the title of its session, and its latest context.
+    """A scope, with the attributes of `Scope`, the title of its session, and its latest context that answered
+    a prompt, else the latest.
 
     `layers` are the tokens of that context by layer, `last_prompt` the first line of its prompt, and
-    `last_used` is the time of its last delivery.
+    `last_used` is the time of the last delivery.
     """
 
     id: Plain[str]
@@ -190,13 +191,14 @@ class ScopeMethods(EngineMethods):
         scope = self._engine.scopes.get(request.scope_id)
         latest, _ = await self._latest([scope], request)
         title = (await self._titles([scope])).get(scope.session_id, "")
-        reply = self._reply(scope, title, latest.get(scope.id))
+        rows = latest.get(scope.id, [])
+        reply = self._reply(scope, title, rows)
         if request.turns:
             may_see = partial(self._engine.permissions.may_list, agent=request.agent)
             found = await turns_of(self._engine.deliveries, scope.id, request.turns, may_see)
             reply = replace(reply, turns=[_turn(turn) for turn in found])
         if request.layers:
-            reply = replace(reply, now=await self._now(scope, latest.get(scope.id), request))
+            reply = replace(reply, now=await self._now(scope, rows, request))
         return reply
 
     @method("ListScopes", policy="list", access="read")
@@ -207,21 +209,27 @@ class ScopeMethods(EngineMethods):
         latest, problem = await self._latest(scopes, request)
         titles = await self._titles(scopes)
         found = [
-            self._reply(scope, titles.get(scope.session_id, ""), latest.get(scope.id)) for scope in scopes
+            self._reply(scope, titles.get(scope.session_id, ""), latest.get(scope.id, ())) for scope in scopes
         ]
         return ScopesReply(found, [problem] if problem else [])
 
     async def _latest(
         self, scopes: Sequence[Scope], request: AgentRequest
-    ) -> tuple[Mapping[str, ContextRow], str]:
-        """Return the latest context of each scope that the agent may see, and why they can't be read."""
+    ) -> tuple[Mapping[str, list[ContextRow]], str]:
+        """Return of each scope the latest contexts that the agent may see, first the one that answered a
+        prompt; and why they can't be read."""
         chosen = ContextFilter(scope_ids=tuple(scope.id for scope in scopes))
         may_see = partial(self._engine.permissions.may_list, agent=request.agent)
         try:
-            rows = await self._engine.deliveries.contexts(chosen, len(scopes), "", may_see) if scopes else []
+            rows = (
+                await self._engine.deliveries.contexts(chosen, 2 * len(scopes), "", may_see) if scopes else []
+            )
         except StateError as error:
             return {}, f"what the scopes were given can't be told: {error}"
-        return {row.scope_id: row for row in rows}, ""
+        found: dict[str, list[ContextRow]] = {}
+        for row in sorted(rows, key=lambda row: not row.prompt):
+            found.setdefault(row.scope_id, []).append(row)
+        return found, ""
 
     async def _titles(self, scopes: Sequence[Scope]) -> Mapping[str, str]:
         """Return the names or intents of the sessions of scopes, by their ids."""
@@ -232,21 +240,20 @@ class ScopeMethods(EngineMethods):
         listed = (await sessions.list(None)).sessions if ids else ()
         return {each.id: _title(each.name, each.current_intent) for each in listed}
 
-    async def _now(self, scope: Scope, last: ContextRow | None, request: GetScopeRequest) -> ScopeContext:
-        """Return the context that the scope's last request would get now; without one, that of an empty
-        request."""
+    async def _now(self, scope: Scope, rows: Sequence[ContextRow], request: GetScopeRequest) -> ScopeContext:
+        """Return the context that the scope's last prompt would get now; without one, that of an empty
+        request. After news, which are small, it is one of the usual size."""
         engine, agent = self._engine, request.agent
         project = await engine.projects.open_root(scope.root)
-        stored = None if last is None else await engine.deliveries.context(last.id)
-        limits = project.config.context
-        asked = ContextRequest(
-            task_type=scope.task_type,
-            max_tokens=limits.max_tokens,
-            reserve_tokens=min(limits.reserve_tokens, limits.max_tokens // 4),
-            max_bytes=limits.max_bytes,
-        )
+        stored = await engine.deliveries.context(rows[0].id) if rows else None
+        asked = ContextRequest(task_type=scope.task_type) if stored is None else past_context(stored).request
+        if stored is None or asked.news:
+            limits = project.config.context
+            most = limits.max_tokens_of(asked.model)
+            reserve = min(limits.reserve_tokens, most // 4)
+            asked = replace(asked, max_tokens=most, reserve_tokens=reserve, max_bytes=limits.max_bytes)
         asked = replace(
-            asked if stored is None else past_context(stored).request,
+            asked,
             format="markdown",
             delta=False,
             news=False,
@@ -275,7 +282,9 @@ class ScopeMethods(EngineMethods):
             raise TooLarge(f"{len(nodes):,} nodes were named; at most {NODES_MAX:,} are taken in one call")
         return nodes
 
-    def _reply(self, scope: Scope, title: str, last: ContextRow | None) -> ScopeReply:
+    def _reply(self, scope: Scope, title: str, rows: Sequence[ContextRow]) -> ScopeReply:
+        last = rows[0] if rows else None
+        used = iso_of(max(row.at for row in rows)) if rows else scope.created_at
         above = self._engine.scopes.origins_above(scope)
         return reply_of(
             ScopeReply,
@@ -286,7 +295,7 @@ class ScopeMethods(EngineMethods):
             session_title=title or UNSET,
             last_prompt=UNSET if last is None else last.prompt or UNSET,
             last_context_id=UNSET if last is None else last.id,
-            last_used=scope.created_at or UNSET if last is None else iso_of(last.at),
+            last_used=used or UNSET,
             layers=UNSET if last is None else last.layers,
             turns=UNSET,
             now=UNSET,

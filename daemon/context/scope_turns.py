@@ -32,7 +32,7 @@ class ScopeTurn(Struct, frozen=True):
     """A turn of a scope with its changes; `kept` counts the slices that stayed as they were.
 
     `news` says that only what the conversation didn't hold was sent, so that what is gone wasn't sent again.
-    The first turn that is kept has no changes.
+    A turn is compared with the one before of the same kind; without one it has no changes.
     """
 
     row: ContextRow
@@ -49,13 +49,17 @@ async def turns_of(
     chosen = ContextFilter(scope_id=scope_id, given=True)
     rows = await deliveries.contexts(chosen, most + 1, "", may_see)
     stored = [found for row in rows if (found := await deliveries.context(row.id)) is not None]
-    return [
-        _turn(turn, stored[at + 1] if at + 1 < len(stored) else None) for at, turn in enumerate(stored[:most])
-    ]
+    news = [past_context(turn).request.news for turn in stored]
+    turns = []
+    for at, turn in enumerate(stored[:most]):
+        # What is sent of a whole context and what is sent as news can't be compared.
+        earlier = zip(stored[at + 1 :], news[at + 1 :], strict=True)
+        before = next((other for other, kind in earlier if kind == news[at]), None)
+        turns.append(_turn(turn, news[at], before))
+    return turns
 
 
-def _turn(stored: StoredContext, before: StoredContext | None) -> ScopeTurn:
-    news = past_context(stored).request.news
+def _turn(stored: StoredContext, news: bool, before: StoredContext | None) -> ScopeTurn:
     if before is None:
         return ScopeTurn(stored.row, news)
     changes = changes_between(before.reply, stored.reply)

@@ -44,8 +44,9 @@ def list_contexts(
     seen = f"access NOT IN ({', '.join(map(str, sorted(hidden)))})" if hidden else "TRUE"
     where += [seen, "turns > 0" if chosen.given else "TRUE"]
     if chosen.scope_ids is not None:
-        where.append(_LATEST_OF_SCOPES.format(seen=seen))
-        values.append(json.dumps(chosen.scope_ids))
+        latest = (_LATEST_OF_SCOPE.format(seen=seen, which=which) for which in ("TRUE", "request_id != X''"))
+        where.append(f"c.number IN ({' UNION '.join(latest)})")
+        values += [json.dumps(chosen.scope_ids)] * 2
     if before:
         where.append("(c.at, c.number) < (SELECT at, number FROM contexts WHERE id = ?)")
         values.append(data_of(before))
@@ -78,10 +79,9 @@ def get_context(database: Database, context_id: str) -> StoredContext | None:
     return StoredContext(row, record["scope"], record["request"], reply, access)
 
 
-_LATEST_OF_SCOPES = """c.number IN (SELECT (
-    SELECT number FROM contexts WHERE scope_id = CAST(value AS BLOB) AND turns > 0 AND {seen}
-    ORDER BY at DESC, number DESC LIMIT 1) FROM json_each(?))"""
-
+_LATEST_OF_SCOPE = """SELECT (
+    SELECT number FROM contexts WHERE scope_id = CAST(value AS BLOB) AND turns > 0 AND {seen} AND {which}
+    ORDER BY at DESC, number DESC LIMIT 1) FROM json_each(?)"""
 
 _ROWS = """
 SELECT content, c.id, scope_id, COALESCE(s.name, X'') AS session_id, c.project, agent_name, request_id,

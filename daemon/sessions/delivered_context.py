@@ -142,7 +142,8 @@ class StoredContext(Struct, frozen=True):
 class ContextFilter(Struct, frozen=True):
     """The contexts of a list; None for any. `since` and `until` are times, the second exclusive.
 
-    `scope_ids` takes the latest one of each of these scopes, and `given` only what wasn't a preview.
+    `scope_ids` takes the latest one of each of these scopes, and the latest that answered a prompt of a
+    session; `given` takes only what wasn't a preview.
     """
 
     project: str | None = None
