@@ -5,6 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
+
+R = TypeVar("R")
 
 
 @dataclass
@@ -31,10 +34,15 @@ class Measure:
     def time(self, work: Callable[[], object], count: int = 1) -> Measure:
         """Add the times of some calls in milliseconds."""
         for _ in range(count):
-            started = time.perf_counter()
-            work()
-            self.samples.append((time.perf_counter() - started) * 1000)
+            self.timed(work)
         return self
+
+    def timed(self, work: Callable[[], R]) -> R:
+        """Return what a call returns, and add its time in milliseconds."""
+        started = time.perf_counter()
+        found = work()
+        self.samples.append((time.perf_counter() - started) * 1000)
+        return found
 
     def quantile(self, share: float) -> float:
         """Return a quantile of the samples, the nearest that was seen."""
