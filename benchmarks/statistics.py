@@ -5,9 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
-
-R = TypeVar("R")
 
 
 @dataclass
@@ -34,15 +31,10 @@ class Measure:
     def time(self, work: Callable[[], object], count: int = 1) -> Measure:
         """Add the times of some calls in milliseconds."""
         for _ in range(count):
-            self.timed(work)
+            started = time.perf_counter()
+            work()
+            self.samples.append((time.perf_counter() - started) * 1000)
         return self
-
-    def timed(self, work: Callable[[], R]) -> R:
-        """Return what a call returns, and add its time in milliseconds."""
-        started = time.perf_counter()
-        found = work()
-        self.samples.append((time.perf_counter() - started) * 1000)
-        return found
 
     def quantile(self, share: float) -> float:
         """Return a quantile of the samples, the nearest that was seen."""
