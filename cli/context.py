@@ -45,7 +45,7 @@ PARAMETERS = (
         multiple=True,
     ),
     option("--constraint constraints", "TEXT", "A rule that the agent must follow.", multiple=True),
-    number("--max-tokens", 1, None, "The budget of the whole conversation in tokens."),
+    number("--max-tokens", 1, None, "Tokens that the context and the answer share [default: 4000]."),
     number(
         "--reserve-tokens",
         0,
