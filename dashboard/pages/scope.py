@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -16,7 +17,7 @@ from ..formats import exact
 from ..view import Page, get
 from .scopes import scope_rows
 from .sessions import named_session
-from .slices import SliceRow, dropped_rows, name_of, ordered, slice_rows
+from .slices import LAYERS, SliceRow, dropped_rows, name_of, ordered, slice_rows
 from .turn import ON_PAGE_MAX
 
 TURNS: Final = 8
@@ -31,6 +32,12 @@ WIDTHS: Final = (0.03, 0.08, 0.2, 0.45)
 LISTED: Final = 50
 """Maximum entries of a list: focus, hot files, constraints, relatives."""
 
+LABEL: Final = 120
+"""Maximum characters of a constraint on its box."""
+
+_PART: Final = re.compile(r"[^/._]*[/._]*")
+"""A part of a name, after which it may break."""
+
 BY_ITSELF: Final = ("rule", "reference", "agent_history", "session_set")
 """Types of slices that no request and no search names: they come by mode, by session, or as decisions."""
 
@@ -40,12 +47,13 @@ FOUND: Final = ("document", "place", "compressed_segment", "dependency")
 
 @dataclass(frozen=True, slots=True)
 class SliceBox:
-    """A slice as a box: `width` from 0 to 4, its text, "" where that is elsewhere, and what can be done.
+    """A slice as a box, with `width` from 0 to 4, its text, "" where that is elsewhere, and what can be done.
 
     `node` is what pins it. `is_pinned` says that it stays, `whole` is its file if that would show more.
     """
 
     row: SliceRow
+    label: Markup
     width: int
     text: Markup | str
     node: str
@@ -168,6 +176,9 @@ def _drawn(scope: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
     has_texts = len(now["context"].encode("utf-8", "replace")) <= ON_PAGE_MAX
     return {
         "layers": [(layer, _boxes(scope, now, layer.rows, layer.tokens, has_texts)) for layer in layers],
+        "empty_layers": [
+            (name, *LAYERS[name]) for name in LAYERS if name not in {layer.name for layer in layers}
+        ],
         "bar": budget_bar(now, uses),
         "uses": uses,
         "places": [miss for miss in now["near"] if miss["kind"] == "place"],
@@ -194,6 +205,7 @@ def _boxes(
         boxes.append(
             SliceBox(
                 row,
+                _label(row, text),
                 sum(share >= least for least in WIDTHS),
                 exact(text) if text else "",
                 node,
@@ -203,3 +215,12 @@ def _boxes(
             )
         )
     return boxes
+
+
+def _label(row: SliceRow, text: str) -> Markup:
+    """Return what a box is called: its definition or file, and of a constraint what it says. Names may break
+    after their parts."""
+    if row.type == "constraint" and text:
+        return Markup("{}").format(text.lstrip("- ")[:LABEL])
+    name = row.symbol or row.label
+    return Markup("<wbr>").join(_PART.findall(name))
