@@ -109,8 +109,9 @@ class SearchService:
         reasons = tuple(dict.fromkeys(degraded))
         if hits:  # the next question is probably about the same files
             self._semantics.prefer(project.root, dict.fromkeys(hit.path for hit in hits[:PREFERRED_HITS]))
+        evidence = pipeline.told(gathered.evidence, hits)
         return SearchResult(
-            hits, gathered.intent, gathered.route, gathered.evidence, reasons, hint, need, gathered.near
+            hits, gathered.intent, gathered.route, evidence, reasons, hint, need, gathered.near
         )
 
     async def _answer(
