@@ -19,6 +19,7 @@ from .definitions import answered
 from .filters import EVERYTHING, Filter, kinds_in
 from .glossary import understand
 from .meaning_search import MeaningSearch
+from .need import READS_ENGLISH, is_foreign
 from .places import KEPT
 from .query import Hit, SearchQuery
 from .question_route import decided_route
@@ -169,6 +170,8 @@ def hint_for(
         return "the project is still being indexed; ask again when it is ready (fresh=tree waits for changes)"
     if not gathered.question.text.strip():
         return "the question is empty: ask in words, or name a file, a definition or an error"
+    if is_foreign(gathered.question.asked):
+        return f"nothing in the project has these words or this meaning; {READS_ENGLISH}"
     fewer = ", or fewer filters" if ask.filter != EVERYTHING else ""
     return f"nothing in the project has these words or this meaning: try other words{fewer}"
 
