@@ -21,7 +21,7 @@ from .items import ItemKey, columns_of, key_of, mode_of, rows_of
 from .sessions import known_items, named_session
 from .slices import ORDERS, SliceRow, dropped_rows, ordered, slice_rows
 
-ROWS: Final = 60
+ROWS: Final = 30
 """Maximum slices on one page of the table."""
 
 GAPS: Final = 4
@@ -256,7 +256,7 @@ def _drawn(context: Mapping[str, Any], shown: Mapping[str, str], page: int) -> d
         "address": lambda number: f"{address(number)}#slices",
         "shortened": sum(row.compressed for row in rows),
         "dropped": dropped_rows(context["dropped"]),
-        "texts": [(text, text.bytes, text.lines) for text in texts],
+        "texts": [(text, text.lines) for text in texts],
         "contents": on_page(texts),
         "parts": {at: text.name for text in texts for _, at in text.pieces if at is not None},
     }

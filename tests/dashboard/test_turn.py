@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pytest
 from foveal.dashboard.pages.slices import slice_rows
-from foveal.dashboard.pages.turn import item_columns
+from foveal.dashboard.pages.turn import ROWS, item_columns
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
 from tests.site_cases import Pages, pages, read
@@ -105,10 +105,12 @@ async def test_slices_come_in_an_order_and_a_page_at_a_time(
     first = await read(pages, f"{address}?view=map")
     tokens = [one["tokens"] for one in given["slices"]]
     rows = [int(at) for at in re.findall(r'<tr id="slice-(\d+)"', first)]
-    assert [tokens[at] for at in rows] == sorted(tokens, reverse=True)[:60]
-    second = await read(pages, f"{address}?page=2")
-    assert {*rows, *map(int, re.findall(r'<tr id="slice-(\d+)"', second))} == set(range(len(tokens)))
-    other = next(at for at in range(len(tokens)) if at not in rows)
+    assert [tokens[at] for at in rows] == sorted(tokens, reverse=True)[:ROWS]
+    last = -(-len(tokens) // ROWS)
+    others = [await read(pages, f"{address}?page={page}") for page in range(2, last + 1)]
+    listed = [[int(at) for at in re.findall(r'<tr id="slice-(\d+)"', text)] for text in others]
+    assert sorted([*rows, *(at for page in listed for at in page)]) == list(range(len(tokens)))
+    other = listed[0][0]
     assert f'href="?view=map&amp;page=2#slice-{other}"' in first
     async with pages.get(f"{address}?order=sideways") as reply:
         assert reply.status == 400
