@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from .pages.slices import LAYERS, TYPES, SliceRow
 
-SHAPE: Final = (760.0, 540.0)
+SHAPE: Final = (600.0, 520.0)
 """Width and height of the drawing in pixels on a usual screen, for the shapes of boxes."""
 
 GAP: Final = 1.2
@@ -23,8 +23,11 @@ GAP: Final = 1.2
 LEAST_LAYER: Final = 7.0
 """Minimum height of a layer in percent, so that it can be read; the caption says so."""
 
-CELLS_MAX: Final = 120
-"""Maximum slices drawn of a layer, the largest ones; the others share a box."""
+LEAST_CELL: Final = 3_000.0
+"""Minimum area of a box in square pixels of `SHAPE`, so that its label can be read; the caption says so."""
+
+WIDE: Final = 2.5
+"""Width of a box by its height from which it is cut across: labels want wide boxes."""
 
 
 Box = tuple[float, float, float, float]
@@ -90,27 +93,30 @@ def _name(layer: Layer) -> Markup:
 
 def _band(layer: Layer, link: Callable[[SliceRow], str]) -> Markup:
     """Draw the slices of a layer."""
-    inside = sorted(layer.rows, key=lambda row: -row.tokens)
-    inside, others = inside[:CELLS_MAX], inside[CELLS_MAX:]
+    width, height = SHAPE[0], SHAPE[1] * layer.height / 100
+    inside, most = sorted(layer.rows, key=lambda row: -row.tokens), int(width * height / LEAST_CELL)
+    others = inside[most - 1 :] if len(inside) > most else []  # those without room for a label share a box
+    inside = inside[: len(inside) - len(others)]
     cells = [
         (
             f"t-{row.type} short" if row.compressed else f"t-{row.type}",
             row,
             row.summary,
-            row.label,
+            row.symbol or row.label,
+            f"{row.label.partition('#')[0]}, {row.tokens:,}" if row.symbol else f"{row.tokens:,}",
             row.tokens,
         )
         for row in inside
     ]
     if others:
         tokens, more = sum(row.tokens for row in others), f"{len(others):,} more"
-        cells.append(("rest", others[0], f"{more} slices: {tokens:,} tokens", more, tokens))
-    width, height = SHAPE[0], SHAPE[1] * layer.height / 100
-    boxes = treemap([float(max(tokens, 1)) for *_, tokens in cells], (0.0, 0.0, width, height))
+        cells.append(("rest", others[0], f"{more} slices: {tokens:,} tokens", more, f"{tokens:,}", tokens))
+    areas = readable([float(max(tokens, 1)) for *_, tokens in cells], LEAST_CELL / (width * height))
+    boxes = treemap(areas, (0.0, 0.0, width, height))
     drawn = [
         Markup(
             '<foreignObject x="{:.2f}%" y="{:.2f}%" width="{:.2f}%" height="{:.2f}%">'
-            '<a class="cell {}" href="{}"{} title="{}"><b>{}</b> <i>{:,}</i></a></foreignObject>'
+            '<a class="cell {}" href="{}"{} title="{}"><b>{}</b> <i>{}</i></a></foreignObject>'
         ).format(
             *(x / width * 100, y / height * 100, across / width * 100, down / height * 100),
             *(
@@ -119,10 +125,10 @@ def _band(layer: Layer, link: Callable[[SliceRow], str]) -> Markup:
                 Markup(' data-slice="{}"').format(row.at) if kind != "rest" else "",
                 said,
                 label,
-                tokens,
+                about,
             ),
         )
-        for (kind, row, said, label, tokens), (x, y, across, down) in zip(cells, boxes, strict=True)
+        for (kind, row, said, label, about, _), (x, y, across, down) in zip(cells, boxes, strict=True)
     ]
     return Markup('<svg class="band {}" y="{:.2f}%" width="100%" height="{:.2f}%">{}</svg>').format(
         layer.name, layer.y, layer.height, Markup("").join(drawn)
@@ -136,9 +142,21 @@ def percent(share: float) -> str:
     return f"{share:.1%}" if share >= 0.001 else "below 0.1%"
 
 
+def readable(values: Sequence[float], least: float) -> list[float]:
+    """Return the shares of values in their sum, none below `least`; what small ones gain, the others give."""
+    low: set[int] = set()
+    while True:
+        rest = sum(value for at, value in enumerate(values) if at not in low)
+        scale = (1 - least * len(low)) / rest if rest else 0.0
+        below = {at for at, value in enumerate(values) if at not in low and value * scale < least}
+        if not below or len(low | below) == len(values):
+            return [least if at in low else value * scale for at, value in enumerate(values)]
+        low |= below
+
+
 def treemap(values: Sequence[float], box: Box) -> list[Box]:
-    """Return a box for each value, in their order, which together fill a box: it is cut across its longer
-    side into halves of about the same sum, and these again. Values must be above 0."""
+    """Return a box for each value, in their order, which together fill a box: it is cut into halves of about
+    the same sum, side by side where it is wide, and these again. Values must be above 0."""
     if len(values) == 1:
         return [box]
     total, at, first = sum(values), 1, values[0]
@@ -147,7 +165,7 @@ def treemap(values: Sequence[float], box: Box) -> list[Box]:
         at += 1
     x, y, width, height = box
     share = first / total
-    if width >= height:
+    if width >= height * WIDE:
         cut = width * share
         halves = (x, y, cut, height), (x + cut, y, width - cut, height)
     else:

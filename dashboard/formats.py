@@ -95,15 +95,37 @@ def duration(seconds: float | None) -> str:
 
 def moment(value: str | float | None) -> Markup:
     """Write a moment (ISO 8601, or seconds since 1970) in UTC; a script turns it into the reader's zone."""
+    return _time(value, Markup(), lambda _, text: text)
+
+
+def ago(value: str | float | None) -> Markup:
+    """Write how long ago a moment was, `5 min ago`; the exact one shows on hover, a script keeps it true."""
+    return _time(value, Markup(" data-ago"), lambda at, _: since(at, datetime.now(UTC)))
+
+
+def since(at: datetime, now: datetime) -> str:
+    """Write the time from a moment until now in its largest unit, after a week the date; as times.js does."""
+    seconds = (now - at).total_seconds()
+    if seconds >= 7 * 86_400:
+        return f"{at.day} {at:%b}" if at.year == now.year else f"{at.day} {at:%b %Y}"
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= length:
+            return f"{int(seconds // length)} {unit} ago"
+    return "just now"
+
+
+def _time(value: str | float | None, mark: Markup, shown: Callable[[datetime, str], str]) -> Markup:
+    """Write a moment as an element with a mark; `shown` gives its text from the moment and its exact text."""
     if value is None or value == "":
         return Markup(NOTHING)  # noqa: S704 - a constant
     try:
         at = datetime.fromtimestamp(value, UTC) if isinstance(value, (int, float)) else _parsed(value)
     except (ValueError, OverflowError, OSError):
         return escape(value)
-    exact = at.isoformat(timespec="milliseconds")
     text = at.strftime("%Y-%m-%d %H:%M:%S UTC")
-    return Markup('<time datetime="{}" title="{}">{}</time>').format(exact, text, text)
+    return Markup('<time datetime="{}" title="{}"{}>{}</time>').format(
+        at.isoformat(timespec="milliseconds"), text, mark, shown(at, text)
+    )
 
 
 def breakable(path: str) -> Markup:
@@ -144,6 +166,7 @@ FILTERS: Final[Mapping[str, Callable[..., Any]]] = {
     "ms": milliseconds,
     "duration": duration,
     "moment": moment,
+    "ago": ago,
     "breakable": breakable,
     "quoted": quoted,
     "count_of": count,

@@ -15,6 +15,7 @@ from ..ipc.errors import (
     INVALID_PARAMS,
     NOT_FOUND,
     PERMISSION_DENIED,
+    TIMEOUT,
     TOO_LARGE,
     UNSUPPORTED,
     DaemonUnavailable,
@@ -128,6 +129,8 @@ class _Failures:
     async def _answer(self, request: web.Request, error: RpcError, status: int) -> web.StreamResponse:
         if not _is_page(request):
             return web.Response(body=to_json(error.to_map()), status=status, content_type="application/json")
+        if error.code in (INTERNAL, TIMEOUT):
+            self._view.page_failed(request.path)
         return await self._view.page(
             request, "error.html", title=_heading(status), status=status, error=error, code=status
         )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import collections
 import hashlib
 import inspect
 import os
 import shlex
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 from urllib.parse import urlencode
@@ -36,6 +38,12 @@ TEXT_CHARACTERS: Final = 500
 
 PATH_CHARACTERS: Final = 4_096
 
+FAILED_S: Final = 3_600
+"""Seconds in which a page that failed is told on Home."""
+
+FAILED_MAX: Final = 100
+"""Maximum failed pages remembered."""
+
 PROJECT: Final = "project"
 """The parameter of an address with the root of the page's project."""
 
@@ -57,6 +65,7 @@ class View:
     def __init__(self, link: DaemonLink) -> None:
         self._link = link
         self._templates = _templates()
+        self._failed: collections.deque[tuple[float, str]] = collections.deque(maxlen=FAILED_MAX)
 
     async def call(self, method: str, **params: Any) -> Any:
         """Return the result of a method; parameters that are None are left out.
@@ -75,6 +84,14 @@ class View:
                 raise
             return None
         return found
+
+    def page_failed(self, path: str) -> None:
+        """Remember that a page couldn't be made."""
+        self._failed.append((time.monotonic(), path))
+
+    def failed_pages(self) -> list[str]:
+        """Return the paths of pages that failed in the last hour, the latest last."""
+        return [path for at, path in self._failed if at >= time.monotonic() - FAILED_S]
 
     async def project(self, request: web.Request) -> ProjectChoice:
         """Return the project that the address names, or the last used one. Raises `NotOpen` if it isn't

@@ -228,7 +228,7 @@ def _percent(share: float) -> str:
 def verdict_of(request: ContextRequest, reply: Mapping[str, Any], elapsed_ms: float) -> str:
     """Return in one line what was sent and why, what it cost, what it missed, and which limit bound."""
     took = f"{elapsed_ms:,.0f} ms" if elapsed_ms >= 10 else f"{elapsed_ms:.2g} ms"
-    sent = f"Sent {reply['tokens']:,} tokens ({reply['bytes']:,} bytes) in {took}: "
+    sent = f"Sent {reply['tokens']:,} tokens in {took}: "
     if count := len(reply["slices"]):
         sent += f"{count:,} {'slice' if count == 1 else 'slices'}"
     else:
@@ -237,7 +237,7 @@ def verdict_of(request: ContextRequest, reply: Mapping[str, Any], elapsed_ms: fl
         sent += f"nothing, as {why}" if why else "nothing"
     ends = [sent, _missed(request, reply)]
     if reply["degraded"]:
-        ends.append(f"Degraded: {reply['degraded'][0]}")
+        ends.append(f"Partial: {reply['degraded'][0]}")
     elif reply["partial"]:
         ends.append("Partial: not everything was known yet")
     return ". ".join(ends) + "."
@@ -248,15 +248,16 @@ def _missed(request: ContextRequest, reply: Mapping[str, Any]) -> str:
     limit = reply.get("limit", "")
     near = sum(miss["kind"] == "place" for miss in reply.get("near", ()))
     if limit not in {"max_tokens", "max_bytes"}:
-        late = "The deadline passed before all sources had answered" if limit else "No limit bound"
-        return f"{late}; places that were found and not sent: {near}" if near else late
+        said = "Time ran out before everything was asked" if limit else "Nothing was cut for lack of room"
+        found, was = ("1 other place", "was") if near == 1 else (f"{near:,} other places", "were")
+        return f"{said}; {found} fit less well and {was} not sent" if near else said
     # Definitions that only explain others had no chance of their own.
     budget = [part["id"] for part in reply.get("dropped", ()) if part["reason"] == "budget"]
     dropped = sum(not identifier.startswith(("needed:", "sibling:")) for identifier in budget)
     shortened = sum(part["compressed"] for part in reply["slices"])
-    lost = [f"no room for {dropped:,} {'slice' if dropped == 1 else 'slices'}"] if dropped else []
+    lost = [f"{dropped:,} {'slice was' if dropped == 1 else 'slices were'} left out"] if dropped else []
     lost += [f"{shortened:,} shortened"] if shortened else []
-    bound = f"{limit} {getattr(request, limit):,} bound"
+    room = f"{getattr(request, limit):,} {limit.removeprefix('max_')}"
     if limit == "max_tokens" and request.reserve_tokens:
-        bound += f" ({request.reserve_tokens:,} of them reserved)"
-    return f"Missed: {', '.join(lost)}; {bound}" if lost else bound
+        room += f", {request.reserve_tokens:,} of them reserved,"
+    return f"The {room} are used up{': ' if lost else ''}{', '.join(lost)}"

@@ -1,4 +1,4 @@
-"""The first page: what is wrong, the latest sessions with their turns, tokens today, connected hosts."""
+"""The first page: what is wrong, the latest sessions, tokens today, connected hosts."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ..view import Page, ProjectChoice, get, href
 from .project import STATES, progress
 from .sessions import CONTEXTS, name_by_prompt, prompts_in, session_row, usage_by, used_share
 
-SESSIONS: Final = 6
+SESSIONS: Final = 10
 """Maximum sessions on the page, the latest ones."""
 
-TURNS: Final = 3
-"""Maximum turns named of a session, the latest ones."""
+WITHOUT: Final = 3
+"""Maximum turns without a session on the page, the latest ones."""
 
 PROJECTS: Final = 8
 """Maximum open projects named, and maximum closed ones."""
@@ -68,10 +68,11 @@ class HomePage(Page):
             wrong=[
                 *faults_of(status, hosts, listed["warnings"]),
                 *answer_faults(contexts, metrics["contexts"]),
+                *page_faults(view.failed_pages()),
             ],
             spent={**spent, "used": used_share(spent), "sessions": len(today.keys() - {""})},
             sessions=sessions,
-            without=[one for one in contexts if not one["session_id"]][:TURNS],
+            without=[one for one in contexts if not one["session_id"]][:WITHOUT],
             hosts=hosts,
             running=running,
             states=STATES,
@@ -83,7 +84,7 @@ def latest_sessions(
     contexts: Sequence[Mapping[str, Any]],
     usage: Mapping[str, Mapping[str, Any]],
 ) -> list[dict[str, Any]]:
-    """Return the sessions with the latest turns, then others, each with its latest turns.
+    """Return the sessions with the latest turns, then others, each with its latest turn or None.
 
     One that was named and never created has turns but no page: its `link` is empty.
     """
@@ -102,8 +103,7 @@ def latest_sessions(
     for row in rows:
         found = turns.get(row["session_id"], [])
         row["last_heard"] = max([row["last_heard"], *(one["at"] for one in found[:1])])
-        # Also a prompt that is the title: the title leads to the session, this to the turn.
-        row["latest"] = [one for one in found if one["prompt"]][:TURNS]
+        row["latest"] = next((one for one in found if one["prompt"]), None)
     return sorted(rows, key=lambda row: str(row["last_heard"]), reverse=True)[:SESSIONS]
 
 
@@ -141,11 +141,19 @@ def answer_faults(contexts: Sequence[Mapping[str, Any]], totals: Mapping[str, An
     partial = sum(bool(one["partial"] or one["degraded"]) for one in lately)
     said = []
     if partial:
-        of = f"the latest {CONTEXTS:,} contexts" if len(lately) >= CONTEXTS else count(len(lately), "context")
-        said.append(f"{partial:,} of {of} in the last hour not whole")
+        of = f"the latest {CONTEXTS:,} answers" if len(lately) >= CONTEXTS else count(len(lately), "answer")
+        said.append(f"{partial:,} of {of} in the last hour partial")
     if late := totals.get("late_hour", 0):
         said.append(f"{count(late, 'prompt')} without a context in time in the last hour")
     return [_fault("Answers", ", ".join(said), "/diagnostics#answers")] if said else []
+
+
+def page_faults(failed: Sequence[str]) -> list[dict[str, str]]:
+    """Return in a line which pages failed lately; `failed` are their paths, the latest last."""
+    if not failed:
+        return []
+    text = f"{count(len(failed), 'page')} of this dashboard failed in the last hour, the last {failed[-1]}"
+    return [_fault("Pages", text, failed[-1], "foveal logs")]
 
 
 def _fault(what: str, text: str, link: str = "", fix: str = "") -> dict[str, str]:

@@ -149,10 +149,18 @@ def last_heard(session: Mapping[str, Any]) -> str:
 
 
 def title_of(session: Mapping[str, Any], prompt: str = "") -> str:
-    """Return what a session is called: its name, its intent, a prompt of it, else its id."""
+    """Return what a session is called: its name, its intent, a prompt of it, else its id, shortened."""
     intent = str(session["current_intent"]).partition("\n")[0]
-    return str(session["name"]) or intent or prompt or str(session["session_id"])
+    return str(session["name"]) or intent or prompt or short_id(session["session_id"])
 
+
+def short_id(session_id: str) -> str:
+    """Return the beginning of an id that hosts make up, such as a UUID: enough to tell it from others."""
+    return session_id if len(session_id) <= SHORT_ID else f"{session_id[:8]}…"
+
+
+SHORT_ID: Final = 20
+"""Maximum characters of an id that is shown whole; a UUID has 36."""
 
 CONTEXTS: Final = 100
 """Maximum contexts in one reply of the daemon."""
@@ -180,7 +188,8 @@ async def name_by_prompt(view: View, rows: Iterable[dict[str, Any]]) -> None:
         reply = await view.call("ListContexts", session_id=row["session_id"], limit=SEEN)
         row["title"] = prompts_in(reply["contexts"]).get(row["session_id"], row["title"])
 
-    await asyncio.gather(*[name(row) for row in rows if row["title"] == row["session_id"] and row["turns"]])
+    unnamed = [row for row in rows if row["title"] == short_id(row["session_id"]) and row["turns"]]
+    await asyncio.gather(*[name(row) for row in unnamed])
 
 
 async def usage_by(view: View, key: str, **given: Any) -> dict[str, Mapping[str, Any]]:
@@ -204,8 +213,12 @@ async def named_session(view: View, session_id: str) -> dict[str, str]:
     """Return the id, title and link of a session. A session that was named but never created has requests
     but no page: its `link` is empty."""
     session = await view.found("GetSession", session_id=session_id) if session_id else None
+    row = {"session_id": session_id, "title": short_id(session_id), "turns": 1}
+    if session:
+        row["title"] = title_of(session)
+        await name_by_prompt(view, [row])
     return {
         "session_id": session_id,
-        "title": title_of(session) if session else session_id,
+        "title": str(row["title"]),
         "link": f"/sessions/{quote(session_id, safe='')}" if session else "",
     }

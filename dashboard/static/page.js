@@ -1,6 +1,6 @@
 // The one script of every page: it makes a page that reads well without it live and quick to use.
 import { askLocalDays } from "./days.js";
-import { localTimes } from "./times.js";
+import { keepTimes, localTimes } from "./times.js";
 import { followEvents } from "./live.js";
 import { watchActions } from "./actions.js";
 import { watchKeys } from "./keys.js";
@@ -10,6 +10,7 @@ import { say } from "./messages.js";
 
 document.documentElement.classList.add("script");
 localTimes(document);
+keepTimes();
 askLocalDays();
 followEvents();
 watchActions();

@@ -56,7 +56,7 @@ def test_why_a_file_was_not_in_the_last_context_costs_two_clicks(
     latest = {"cwd": root, "session_id": "asking", "focus_paths": ["src/shop/auth.py"]}
     site.daemon.call("GetContext", **latest, prompt="What does the latest turn show?")
     page.goto(site.address)
-    page.locator(".turns a[href^='/turns/']", has_text="What does the latest").first.click()
+    page.locator("#latest a[href^='/turns/']", has_text="the same prompt").first.click()
     page.wait_for_url("**/turns/*")  # with its scripts, which complete names
     box = page.get_by_label("Why is a file in, or not?")
     box.press_sequentially("web/mon")

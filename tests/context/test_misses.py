@@ -52,10 +52,9 @@ def test_a_verdict_names_the_limit_with_its_number() -> None:
     request = ContextRequest(max_tokens=8_000, reserve_tokens=0, max_bytes=9_400)
     dropped = [{"id": "document:a.py#f", "reason": "budget"}, {"id": "needed:b.py#g", "reason": "budget"}]
     assert verdict_of(request, reply_map(limit="max_bytes", dropped=dropped), 35.2) == (
-        "Sent 2,257 tokens (9,390 bytes) in 35 ms: 2 slices."
-        " Missed: no room for 1 slice, 1 shortened; max_bytes 9,400 bound."
+        "Sent 2,257 tokens in 35 ms: 2 slices. The 9,400 bytes are used up: 1 slice was left out, 1 shortened."
     )
-    assert "No limit bound; places that were found and not sent: 1." in verdict_of(
+    assert "Nothing was cut for lack of room; 1 other place fit less well and was not sent." in verdict_of(
         request, reply_map(near=[{"kind": "place"}, {"kind": "rule"}]), 1.0
     )
 
@@ -64,7 +63,7 @@ def test_a_verdict_on_nothing_says_why() -> None:
     gaps = ["what was found for the prompt is left out: it only thanks"]
     nothing = reply_map(tokens=0, bytes=0, slices=[], gaps=gaps)
     assert verdict_of(ContextRequest(news=True), nothing, 2.0).startswith(
-        "Sent 0 tokens (0 bytes) in 2 ms: nothing, as it only thanks."
+        "Sent 0 tokens in 2 ms: nothing, as it only thanks."
     )
 
 

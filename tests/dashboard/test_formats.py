@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from foveal.dashboard import formats
 from foveal.dashboard.view import _templates
@@ -30,6 +32,15 @@ from foveal.dashboard.view import _templates
 )
 def test_figures(written: str, expected: str) -> None:
     assert written == expected
+
+
+def test_a_moment_reads_as_the_time_since_in_its_largest_unit() -> None:
+    now = datetime(2026, 3, 9, 12, tzinfo=UTC)
+    said = {59: "just now", 60: "1 min ago", 7_199: "1 h ago", 172_800: "2 d ago", -5: "just now"}
+    said |= {7 * 86_400: "2 Mar", 70 * 86_400: "29 Dec 2025"}
+    for seconds, expected in said.items():
+        assert formats.since(now - timedelta(seconds=seconds), now) == expected
+    assert 'title="2026-03-09 12:00:00 UTC" data-ago>' in formats.ago(now.isoformat())
 
 
 @pytest.mark.parametrize("at", ["<script>", "yesterday", 1e300])

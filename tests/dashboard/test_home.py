@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from foveal.dashboard.hosts import ConnectedHost
-from foveal.dashboard.pages.home import answer_faults, faults_of
+from foveal.dashboard.pages.home import answer_faults, faults_of, page_faults
 from foveal.dashboard.pages.sessions import CONTEXTS
 from foveal.hooks.hosts.host import Obstacle
 
@@ -49,6 +49,13 @@ def test_work_that_goes_on_is_no_fault() -> None:
     assert faults_of(status, [], []) == []
 
 
+def test_pages_that_failed_are_counted_and_the_last_is_named() -> None:
+    assert page_faults([]) == []
+    [fault] = page_faults(["/usage", "/explore"])
+    assert fault["text"] == "2 pages of this dashboard failed in the last hour, the last /explore"
+    assert (fault["link"], fault["fix"]) == ("/explore", "foveal logs")
+
+
 async def test_everything_works_in_one_line(
     pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path
 ) -> None:
@@ -62,6 +69,19 @@ async def test_everything_works_in_one_line(
 
 def test_of_more_contexts_than_are_listed_it_says_which_were_looked_at() -> None:
     one = {"at": "2999-01-01T00:00:00", "partial": True, "degraded": 0}
-    for listed, said in ((CONTEXTS - 1, f"{CONTEXTS - 1} contexts"), (CONTEXTS, "the latest 100 contexts")):
+    for listed, said in ((CONTEXTS - 1, f"{CONTEXTS - 1} answers"), (CONTEXTS, "the latest 100 answers")):
         [fault] = answer_faults([one] * listed, {})
-        assert fault["text"] == f"{listed} of {said} in the last hour not whole"
+        assert fault["text"] == f"{listed} of {said} in the last hour partial"
+
+
+async def test_a_session_is_one_line_that_says_its_title_once(
+    pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    root = str(write_files(tmp_path / "shop", SMALL_PROJECT))
+    shared_daemon.open_ready(root)
+    asked = shared_daemon.call("GetContext", cwd=root, prompt="Where does a login end?", session_id="once")
+    text = await read(pages, "/")
+    [row] = [row for row in text.split("<tr>") if asked["context_id"] in row]
+    assert row.count("Where does a login end?</") == 1
+    assert "the same prompt</a>" in row
+    assert "data-ago>just now</time>" in row

@@ -6,7 +6,8 @@ import re
 
 import pytest
 from foveal.dashboard.drawings import (
-    CELLS_MAX,
+    LEAST_CELL,
+    SHAPE,
     budget_bar,
     by_layer,
     layers_of,
@@ -59,12 +60,17 @@ def test_each_box_leads_to_its_slice_and_says_what_it_is() -> None:
 
 
 def test_the_smallest_slices_share_a_box() -> None:
-    rows = slice_rows(
-        [slice_map(f"dependency:m{number}.py", 40 - number // 10) for number in range(CELLS_MAX + 30)]
-    )
+    most = int(SHAPE[0] * SHAPE[1] / LEAST_CELL)
+    rows = slice_rows([slice_map(f"dependency:m{number}.py", 40 - number // 10) for number in range(150)])
     drawing = sandwich(rows, lambda row: "#x")
-    assert len(CELL.findall(drawing)) == CELLS_MAX
-    assert "30 more" in drawing
+    cells = CELL.findall(drawing)
+    assert len(cells) == most - 1
+    assert f"{150 - most + 1} more" in drawing
+    for _, _, width, height, *_ in cells:
+        across, down = float(width) / 100 * SHAPE[0], float(height) / 100 * SHAPE[1]
+        assert across >= 48
+        assert down >= 20
+        assert across * down >= LEAST_CELL * 0.99
 
 
 def test_nothing_breaks_out_of_the_drawing() -> None:
@@ -102,4 +108,4 @@ def test_boxes_are_to_scale_and_fill_their_rectangle(
         assert across * down == pytest.approx(value * scale, rel=1e-6)
         assert -1e-6 <= x <= x + across <= width * (1 + 1e-6)
         assert -1e-6 <= y <= y + down <= height * (1 + 1e-6)
-    assert {(round(box[2]), round(box[3])) for box in treemap([1.0] * 4, (0, 0, 100, 100))} == {(50, 50)}
+    assert {(round(box[2]), round(box[3])) for box in treemap([1.0] * 4, (0, 0, 100, 100))} == {(100, 25)}
