@@ -11,54 +11,61 @@ import click
 from ..ipc.version import __version__
 from . import terminal
 from .errors import FAILED, INTERRUPTED, OK, OUTPUT_CLOSED, USAGE, CliError, OutputFailed
-from .group import Command, CommandGroup, UnknownCommand, help_of, label_of
+from .group import ALL_COMMANDS, Command, CommandGroup, UnknownCommand, help_of, label_of
 from .settings import Settings
 
+FIRST = (
+    *("init", "context", "query", "changes", "last"),
+    *("decide", "dashboard", "status", "doctor", "uninstall"),
+)
+"""The commands that people need first, which the help lists; the others come with `foveal help --all`."""
+
 SECTIONS = {
-    "Set up": {name: name for name in ("init", "hooks", "editors", "completion", "uninstall")},
-    "Context": {
-        "context": "context",
-        "query": "query",
-        "last": "last",
-        "usage": "usage",
-        "node": "node",
-        "changes": "changes",
-        "contexts": "contexts",
-        "why": "contexts",
+    "Set up, and take out again": {
+        name: name for name in ("init", "hooks", "editors", "completion", "uninstall")
     },
-    "Projects": {
+    "Ask about the code": {name: name for name in ("context", "query", "node", "changes")},
+    "See what agents got": {
+        "last": "last",
+        **dict.fromkeys(("contexts", "why"), "contexts"),
+        **{name: name for name in ("requests", "usage", "feedback", "dashboard")},
+    },
+    "Say what agents get": {
+        **{name: name for name in ("decide", "decisions", "items", "tools", "sessions")},
+        **dict.fromkeys(("scopes", "expand", "contract", "release"), "scopes"),
+    },
+    "Choose projects": {
         **dict.fromkeys(("open", "close", "projects", "reindex"), "projects"),
-        "embed": "embed",
-        "watch": "watch",
-        "trust": "trust",
+        **{name: name for name in ("embed", "watch", "trust")},
         "forget": "projects",
     },
-    "Items and sessions": {name: name for name in ("items", "tools", "sessions", "requests", "feedback")},
-    "Scopes": dict.fromkeys(("scopes", "expand", "contract", "release"), "scopes"),
-    "Agents": {},
-    "Decisions": {"decide": "decide", "decisions": "decisions"},
-    "Daemon": {
-        "dashboard": "dashboard",
+    "Run the daemon": {
         **dict.fromkeys(("up", "down", "restart"), "daemon_commands"),
-        "status": "status",
-        "logs": "logs",
-        "metrics": "metrics",
+        **{name: name for name in ("status", "logs", "metrics")},
         "doctor": "daemon_commands",
+        **dict.fromkeys(("version", "help"), "about"),
     },
+    "Serve agents and editors": {},
 }
-"""The commands by section of the help, each with the module that is imported when the command runs."""
+"""The commands by task, each with the module that is imported when the command runs."""
 
 PROGRAMS = {
-    "Agents": {
+    "Serve agents and editors": {
         "hook": "Answer one event of an agent; agents run it by themselves.",
-        "statusline": "Say in one line what a session got; Claude Code runs it by itself.",
+        "statusline": "Say in one line what a session got; Claude Code runs it.",
         "mcp": "Serve the Model Context Protocol on the standard streams.",
         "lsp": "Serve the Language Server Protocol on the standard streams.",
     }
 }
-"""Programs that `__main__` runs without importing this module, by section of the help."""
+"""Programs that `__main__` runs without importing this module, by task."""
 
 MODULES = {name: module for commands in SECTIONS.values() for name, module in commands.items()}
+
+SPELLINGS = {
+    **{frozenset((name, "--all")): ("help", "--all") for name in ("--help", "-h")},
+    **{frozenset((name, "--json")): ("version", "--json") for name in ("--version", "-V")},
+}
+"""Options that stand for a command with an option."""
 
 
 class App(CommandGroup):
@@ -86,8 +93,9 @@ class App(CommandGroup):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands in sections."""
-        for title, names in SECTIONS.items():
+        """Write the commands that people need first, or where all are asked for, those of each task."""
+        sections = SECTIONS if ctx.meta.get(ALL_COMMANDS) else {"Commands": FIRST}
+        for title, names in sections.items():
             rows = []
             for name in names:
                 command = self.get_command(ctx, name)
@@ -96,15 +104,20 @@ class App(CommandGroup):
             rows += PROGRAMS.get(title, {}).items()
             with formatter.section(title):
                 formatter.write_dl(rows)
+        if sections is not SECTIONS:
+            total = len(MODULES) + sum(map(len, PROGRAMS.values()))
+            formatter.write_paragraph()
+            formatter.write_text(f"All {total} commands, by task: foveal help --all")
 
     def main(self, *args: Any, **extra: Any) -> NoReturn:
         """Run the command line and exit: 0 when all went well, 1 when it failed, 2 for wrong usage."""
         terminal.prepare_streams()
         extra["standalone_mode"] = False
-        given = list(args[0] if args else extra.get("args") or sys.argv[1:])
+        given = list(args[0] if args else extra.pop("args", None) or sys.argv[1:])
+        given = list(SPELLINGS.get(frozenset(given), given))
         as_json = "--json" in given[: given.index("--") if "--" in given else None]
         try:
-            code = _run(lambda: super(App, self).main(*args, **extra), as_json=as_json)
+            code = _run(lambda: super(App, self).main(given, *args[1:], **extra), as_json=as_json)
             terminal.flush()
         except OutputFailed as error:
             terminal.drop_output()

@@ -13,12 +13,13 @@ Level = Literal["ok", "warning", "wrong"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One line of the report: `fix` is what to run about it."""
+    """One line of the report: `fix` is what to run about it, `detail` what only those see who ask."""
 
     name: str
     level: Level
     text: str
     fix: str = ""
+    detail: str = ""
 
 
 def to_map(check: Check) -> dict[str, str]:
@@ -26,16 +27,17 @@ def to_map(check: Check) -> dict[str, str]:
     return {name: value for name, value in asdict(check).items() if value}
 
 
-def to_text(check: Check) -> str:
-    """Return a check as a person reads it: a mark, what was found, and below it what to run."""
+def to_text(check: Check, *, verbose: bool = False) -> str:
+    """Return a check as a person reads it: a mark, what was found, below it details and what to run."""
     mark, colour = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "wrong": ("✗", "red")}[check.level]
     line = f"{styled(mark, fg=colour, bold=True)} {clean(check.text)}"
-    return f"{line}\n    run: {clean(check.fix)}" if check.fix else line
+    below = (verbose and check.detail, check.fix and f"run: {check.fix}")
+    return "\n    ".join((line, *(clean(text) for text in below if text)))
 
 
-def ok(name: str, text: str) -> Check:
+def ok(name: str, text: str, detail: str = "") -> Check:
     """Return a check that found nothing wrong."""
-    return Check(name, "ok", text)
+    return Check(name, "ok", text, detail=detail)
 
 
 def warning(name: str, text: str, fix: str = "") -> Check:

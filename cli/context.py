@@ -14,9 +14,18 @@ from ..ipc.errors import NOT_FOUND, RpcError
 from . import terminal
 from .command import Reply, Run, command, given
 from .connection import CALL_TIMEOUT_S, connect
+from .errors import CliError
+from .last import LAST
 from .options import CWD, QUIET, argument, choice, flag, number, option
+from .sessions import last_heard
 from .settings import absolute
-from .text import clean, clean_lines, count
+from .text import clean, clean_lines, count, local_time, shortened
+
+SCOPE_OPTIONS = ("focus_paths", "constraints", "parent_scope_id", "task_type")
+"""Options that change the scope of a session's agent, and stay there."""
+
+NAME_WIDTH = 40
+"""Maximum characters of a session's name in a remark."""
 
 FORMATS = ("markdown", "prompts", "messages", "json")
 FRESHNESS = ("shown", "tree", "no")
@@ -36,7 +45,7 @@ PARAMETERS = (
         multiple=True,
     ),
     option("--constraint constraints", "TEXT", "A rule that the agent must follow.", multiple=True),
-    number("--max-tokens", 1, None, "The budget of the whole conversation in tokens."),
+    number("--max-tokens", 1, None, "Tokens that the context and the answer share [default: 4000]."),
     number(
         "--reserve-tokens",
         0,
@@ -47,8 +56,18 @@ PARAMETERS = (
     choice("--format", FORMATS, "How it is rendered [default: markdown]."),
     FRESH,
     CWD,
-    option("--session session_id", "ID", "The session that it belongs to."),
-    option("--agent agent_name", "NAME", "The agent that it is for, as in [agents.NAME]."),
+    option(
+        "--session session_id",
+        "ID",
+        "The session that it belongs to, with its items; last only looks at what the agent of this project's"
+        " latest session would get [default: $FOVEAL_SESSION].",
+        envvar="FOVEAL_SESSION",
+    ),
+    option(
+        "--agent agent_name",
+        "NAME",
+        "The agent that it is for, as in [agents.NAME] [default: the session's].",
+    ),
     option("--model", "NAME", "The model that reads it; [context.models] may set its budget."),
     option("--parent-scope parent_scope_id", "ID", "A scope whose constraints hold here too."),
     option(
@@ -80,6 +99,7 @@ def context_command(run: Run) -> None:
         foveal context "how do sessions expire?" --focus src/auth.py
         foveal context --focus 'src/auth.py#Session.login' --focus 'tests/*auth*'
         git diff | foveal context - --max-tokens 4000 > context.md
+        foveal context "how do sessions expire?" --session last
         foveal context "review this" --constraint "no new dependencies" --json | jq .tokens
     """
     params = run.without("quiet") | {
@@ -87,34 +107,86 @@ def context_command(run: Run) -> None:
         "history": None if run.history is None else read_history(run.history),
         "focus_paths": tuple(map(run.locate, run.focus_paths)),
     }
+    if "" in run.focus_paths:
+        raise run.usage("a --focus is empty: name a path, or leave it out")
     with connect(run.settings) as client:
+        session = _session(run, client)
+        if session is not None:
+            params["session_id"] = session["session_id"]
+            params["agent_name"] = run.agent_name or session["agent_name"]
+            params["preview"] = run.preview or run.session_id == LAST
         timeout_s = CALL_TIMEOUT_S + (run.deadline_ms or 0) / 1000
         reply = client.call("GetContext", given(params), timeout_s)
-        asks = run.session_id and not run.as_json and not run.quiet
-        known = not asks or _is_known(client, run.session_id)
+        remark = "" if run.as_json or run.quiet else _about_session(run, client, session)
     if run.as_json:
         terminal.say_json(reply)
         return
     _print_context(reply, run.format or "markdown")
     if not run.quiet:
         terminal.flush()
-        if not known:
-            terminal.note(
-                f"no session {clean(run.session_id)} is known, so the context has no session's items; to see"
-                " the known ones: foveal sessions list"
-            )
+        if remark:
+            terminal.note(remark)
         for remark in remarks(reply):
             terminal.note(remark)
 
 
-def _is_known(client: Client, session_id: str) -> bool:
+def _session(run: Run, client: Client) -> Reply | None:
+    """Return the session that --session names, None for none and for one that isn't known.
+
+    Raises `CliError` for `last` without a session, and `UsageError` for `last` with an option that would stay
+    with the agent.
+    """
+    if run.session_id != LAST:
+        return _known_session(client, run.session_id) if run.session_id else None
+    if changes := [name for name in SCOPE_OPTIONS if run.options[name]]:
+        option_name = next(one.opts[0] for one in run.context.command.params if one.name == changes[0])
+        raise run.usage(
+            f"--session last only looks, but {option_name} would stay in that agent's scope; to set it there,"
+            " name the session by its id"
+        )
+    if (session := _latest_session(run, client)) is None:
+        raise CliError("no session of this project is open", "foveal sessions list --all", NOT_FOUND)
+    return session
+
+
+def _known_session(client: Client, session_id: str) -> Reply | None:
     try:
-        client.call("GetSession", {"session_id": session_id}, CALL_TIMEOUT_S)
+        found: Reply = client.call("GetSession", {"session_id": session_id}, CALL_TIMEOUT_S)
     except RpcError as error:
         if error.code != NOT_FOUND:
             raise
-        return False
-    return True
+        return None
+    return found
+
+
+def _latest_session(run: Run, client: Client) -> Reply | None:
+    """Return the session of the project that was last heard of and that hasn't ended."""
+    sessions: list[Reply] = client.call("ListSessions", {"cwd": run.folder}, CALL_TIMEOUT_S)["sessions"]
+    return next((session for session in sessions if not session["ended"]), None)
+
+
+def _about_session(run: Run, client: Client, session: Reply | None) -> str:
+    """Return a remark on the session that a context is of, "" if there is nothing to say."""
+    if run.session_id == LAST and session:
+        return f"what {_described(session)} would get; nothing counts as sent"
+    if session is not None:
+        counts = session["agent_name"] and not run.preview and terminal.is_terminal(sys.stdout)
+        return f"this counts as sent to {_described(session)}; --preview only looks" if counts else ""
+    if run.session_id:
+        return (
+            f"no session {clean(run.session_id)} is known, so the context has no session's items; to see the"
+            " known ones: foveal sessions list"
+        )
+    if (latest := _latest_session(run, client)) is None:
+        return ""
+    return f"of no session; for what {_described(latest)} would get, add: --session last"
+
+
+def _described(session: Reply) -> str:
+    """Return a session in a few words: its agent, its name, and when it was last heard of."""
+    name = shortened(clean(session["name"] or session["session_id"]), NAME_WIDTH)
+    whose = f"{clean(session['agent_name'])}'s session" if session["agent_name"] else "the session"
+    return f"{whose} {name} (last heard of {local_time(last_heard(session))})"
 
 
 def read_history(file: str) -> list[dict[str, str]]:

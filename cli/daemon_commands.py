@@ -108,6 +108,7 @@ def _about(daemon: RunningDaemon) -> dict[str, Any]:
 
 @command(
     "Say what is wrong, and what to run.",
+    flag("-v --verbose", "Also name the dependencies."),
     flag("--deep", "Also read every file of the state folder."),
     flag("--repair", "With --deep: move damaged files out of the way. No daemon may run."),
 )
@@ -125,7 +126,7 @@ def doctor_command(run: Run) -> None:
     found = []
     for check in chain(usual, _check_files(run.settings, repair=run.repair) if run.deep else ()):
         found.append(check)
-        run.say(to_text(check))
+        run.say(to_text(check, verbose=run.verbose))
         terminal.flush()
     problems, warnings = (sum(check.level == level for check in found) for level in ("wrong", "warning"))
     summary = f"{count(problems, 'problem')}, {count(warnings, 'warning')}"

@@ -241,7 +241,7 @@ def check_dependencies() -> Check:
     if missing:
         text = f"dependencies that are missing: {', '.join(missing)}"
         return wrong("dependencies", text, "install foveal anew, in a fresh virtual environment")
-    return ok("dependencies", f"{len(versions)} dependencies: {', '.join(versions)}")
+    return ok("dependencies", f"all {len(versions)} dependencies are installed", ", ".join(versions))
 
 
 def check_git() -> Check:

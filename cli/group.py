@@ -13,6 +13,9 @@ from . import terminal
 from .errors import explain
 from .options import HERE, SOCKET
 
+ALL_COMMANDS = "foveal.all_commands"
+"""The key of a context's `meta` under which the help is told to list all commands."""
+
 
 class Command(click.Command):
     """A command that also accepts --socket and --cwd after its name, and turns foreseeable errors into

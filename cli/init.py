@@ -128,11 +128,14 @@ def init_command(run: Run) -> None:
         raise CliError(f"{broken[0].host.title}: {broken[0].problem}", broken[0].fix)
     chosen = [found for found in hosts if not found.problem]
     if asks and changes:
-        picked = _ask_which(chosen, root)
-        if picked is None:
-            terminal.note("nothing was changed")
-            run.fail()
-        chosen = picked or []
+        while not (picked := _ask_which(chosen, root)):
+            if picked is None:
+                terminal.note("nothing was changed")
+                run.fail()
+            for line in _describe_diffs(chosen):
+                run.say(line)
+            terminal.flush()
+        chosen = picked
     report: dict[str, Any] = {
         "changed": not run.dry_run and _register(run, chosen, place, program),
         "program": program,
@@ -250,8 +253,16 @@ def _describe_found(
         yield f"  {short_path(root)} ({kind}): to index"
 
 
+def _describe_diffs(hosts: Iterable[FoundHost]) -> Iterator[str]:
+    """Yield each line that changes in the settings of hosts, file by file."""
+    for found in hosts:
+        for change in found.changes:
+            yield ""
+            yield from describe_change(change)
+
+
 def _ask_which(hosts: Sequence[FoundHost], root: str | None) -> list[FoundHost] | None:
-    """Ask once which agents are registered; return them, None for no at all."""
+    """Ask which agents are registered; return them, None for no at all, an empty list to see the changes."""
     by_name = {found.host.name: found for found in hosts}
     listed = _titles(hosts)
     index = f", and index {short_path(root)}" if root else ""
@@ -262,14 +273,16 @@ def _ask_which(hosts: Sequence[FoundHost], root: str | None) -> list[FoundHost] 
             return list(hosts)
         if words in (["n"], ["no"]):
             return None
+        if words in (["d"], ["diff"]):
+            return []
         try:
             return [by_name[installable_host(word).name] for word in words]
         except (InstallError, KeyError):
-            raise click.BadParameter(f"answer y, n, or some of: {' '.join(by_name)}") from None
+            raise click.BadParameter(f"answer y, n, d, or some of: {' '.join(by_name)}") from None
 
     choice = f", or some of: {' '.join(by_name)}" if len(by_name) > 1 else ""
     found: list[FoundHost] | None = click.prompt(
-        f"Register foveal with {listed}{index}?\nY or n{choice}",
+        f"Register foveal with {listed}{index}?\nY, n, d to see each line that changes{choice}",
         default="y",
         show_default=False,
         value_proc=picked,

@@ -55,6 +55,12 @@ def item_label(item: Mapping[str, Any]) -> str:
     return f"{item['type']} {item['name']}{of_server}"
 
 
+def level_of(item: Mapping[str, Any]) -> str:
+    """Return an item's priority with three digits, "" for one that has none: `001`."""
+    level = item.get("priority_level")
+    return f"{level:03}" if level else ""
+
+
 def origin(item: Reply) -> str:
     """Return where an item comes from: a tool's server, a file with its line, or the source that its client
     named."""
@@ -71,13 +77,14 @@ def _include(item: Reply) -> str:
 
 
 DESCRIPTION = words("DESCRIPTION", "description", 60)
+LEVEL = figure("LEVEL", lambda item: level_of(item) or "-", spare=1)
 LABEL = words("ITEM", item_label, NAME_CHARACTERS)
 
 ITEMS = (
     Column("TYPE", "type"),
     words("NAME", "name", NAME_CHARACTERS),
     words("INCLUDE", _include),
-    figure("LEVEL", "priority_level", spare=1),
+    LEVEL,
     Column("FROM", origin, "path"),
     DESCRIPTION,
 )
@@ -158,7 +165,7 @@ def _put(run: Run) -> dict[str, Any]:
     option("--text", "TEXT", "Its text; - reads it from the standard input."),
     option("--file", "PATH", "A file with its text, read once."),
     option("--description", "TEXT", "One line about it, which search uses."),
-    number("--level priority_level", 100, 999, "Its priority, the lowest is first."),
+    number("--level priority_level", 1, 999, "Its priority, the lowest is first."),
     CWD,
     sends=_put,
     group=items_command,

@@ -51,7 +51,11 @@ AGENT_PLACES = 8
     argument("query", "[QUESTION]", required=False),
     CWD,
     number(
-        "--limit", 1, 1000, "Maximum number of files [default: 10]; in a pipe, at most 8 or the best alone."
+        "--limit",
+        1,
+        1000,
+        "Maximum number of files, one place in each; of places, where the structure answers, as for callers"
+        " [default: 10 on a terminal].",
     ),
     choice("--route", ROUTES, "How to search, instead of what the question suggests."),
     option(

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 from ..ipc.client import Client
-from ..ipc.errors import NOT_FOUND
+from ..ipc.errors import NOT_FOUND, RpcError
 from . import terminal
 from .command import Remark, Reply, Run, command, given, list_command
 from .connection import connect
 from .errors import CliError, hint_if_unknown
 from .group import group
-from .items import item_label
+from .items import item_label, level_of
 from .last import LAST, sent_contexts
 from .options import CWD, SINCE, UNTIL, argument, flag, limit
 from .progress import call
 from .table import Column, number, words
-from .text import clean, count, end_of_path, local_time, size
+from .text import clean, count, end_of_path, local_time, shortened, size
 
 LIST_LIMIT = 1_000
 CONTEXTS_SEARCHED = 100
@@ -116,7 +116,16 @@ def show(run: Run) -> None:
     if run.sent or run.messages:
         _print_content(reply, run)
     else:
-        run.show(reply, describe(reply))
+        run.show(reply, describe(reply, {} if run.as_json else _descriptions(run, reply)))
+
+
+def _descriptions(run: Run, request: Reply) -> dict[ItemKey, str]:
+    """Return what today's items of a request are for; nothing where its project can't be asked."""
+    try:
+        listed = run.ask("ListItems", cwd=request["project"], content=False)
+    except (CliError, RpcError):
+        return {}
+    return {_key(item): item.get("description", "") for item in listed["items"]}
 
 
 @command(
@@ -176,19 +185,22 @@ def _last_of(run: Run, session_id: str) -> str:
     return str(found[0]["request_id"])
 
 
-def describe(request: Reply) -> Iterator[str]:
-    """Yield the lines about a request: its head, its items, what was considered, its slices, its times."""
+def describe(request: Reply, descriptions: Mapping[ItemKey, str]) -> Iterator[str]:
+    """Yield the lines about a request: its head, its items, what was considered, its slices, its times.
+
+    Items stand by type, priority and name, each with its line of `descriptions`, if it has one.
+    """
     yield terminal.styled(clean(request["request_id"]), bold=True)
     yield clean(
         f"{local_time(request['at'])}, {count(request['tokens'], 'token')},"
         f" {size(request['bytes'])}, {request['elapsed_ms']:.1f} ms"
     )
-    referred = request.get("referred")
-    yield from _section("items", [_used(item, referred) for item in request["items"]])
-    yield from _section(
-        "considered and left out",
-        [f"{item['reason']:<7} {_score(item)}  {item_label(item)}" for item in request.get("considered", ())],
-    )
+    referred = {_key(item) for item in request.get("referred") or ()}
+    for kind in ("rule", "reference", "tool"):
+        sent = sorted((item for item in request["items"] if item["type"] == kind), key=_order)
+        yield from _section(f"{kind}s", [_item(item, descriptions, referred) for item in sent])
+    left = sorted(request.get("considered", ()), key=lambda item: (item["type"], *_order(item)))
+    yield from _section("considered and left out", [_item(item, descriptions, ()) for item in left])
     yield from _section("slices", [_slice(part) for part in request.get("slices", ())])
     steps = request.get("steps_ms") or {}
     yield from _section("degraded", request["degraded"])
@@ -219,12 +231,27 @@ def _section(title: str, lines: Sequence[str]) -> Iterator[str]:
         yield from (clean(f"  {line}") for line in lines)
 
 
-def _used(item: Reply, referred: Sequence[Reply] | None) -> str:
-    """Return an item of a request with its mode and score, and whether a reply referred to it."""
-    key = {name: item.get(name, "") for name in ("type", "name", "server_name")}
-    is_named = any(key.items() <= {"server_name": "", **one}.items() for one in referred or ())
-    mark = "  (the reply referred to it)" if is_named else ""
-    return f"{item['include_mode']:<7} {_score(item)}  {item_label(item)}{mark}"
+ItemKey = tuple[str, str, str]
+"""Type, name and server of an item; the server is empty for all but tools."""
+
+
+def _key(item: Reply) -> ItemKey:
+    return item["type"], item["name"], item.get("server_name", "")
+
+
+def _order(item: Reply) -> tuple[int, str, str]:
+    return item.get("priority_level", 1_000), item["name"].casefold(), item.get("server_name", "")
+
+
+def _item(item: Reply, descriptions: Mapping[ItemKey, str], referred: Container[ItemKey]) -> str:
+    """Return an item with its mode, or why it was left out, its priority and score, whether a reply referred
+    to it, and what it is for."""
+    mark = "  (the reply referred to it)" if _key(item) in referred else ""
+    head = f"{item.get('reason') or item['include_mode']:<9} {level_of(item):>3}  {_score(item)}  "
+    label = item_label(item) if "reason" in item else item_label(item).partition(" ")[2]  # below its type
+    line = f"{head}{label}{mark}"
+    about = descriptions.get(_key(item))
+    return f"{line}  {shortened(about, terminal.room(len(line) + 4))}" if about else line
 
 
 def _score(item: Reply) -> str:

@@ -9,14 +9,16 @@ from .command import Reply, Run, list_command, show_command
 from .options import ALL, argument
 from .settings import current_folder, is_inside, locate
 from .table import Column, number, path, words
-from .text import clean, size
+from .text import clean
 
 COLUMNS = (
     Column("SCOPE", "scope_id"),
     path("PROJECT", "project"),
+    words("AGENT", lambda scope: " ".join(filter(None, (scope.get("agent_name"), scope.get("agent_id"))))),
+    words("SESSION", lambda scope: scope.get("session_title") or scope.get("session_id") or "", 30),
+    words("LAST PROMPT", lambda scope: scope.get("last_prompt") or "", 50),
     words("FOCUS", lambda scope: ", ".join([*scope["focus_paths"], *scope["expanded"]]), 60),
-    words("FOR", lambda scope: scope.get("agent_name") or scope.get("session_id") or ""),
-    number("MEMORY", lambda scope: size(scope["memory_bytes"])),
+    number("TOKENS", lambda scope: f"{sum(scope.get('layers', {}).values()):,}"),
 )
 KNOWN = "foveal scopes"
 NODES = (argument("scope_id"), argument("nodes", "NODE...", nargs=-1, required=True))

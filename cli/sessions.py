@@ -213,8 +213,8 @@ def _shows_sets(run: Run) -> bool:
 def context(reply: Reply, run: Run) -> Iterator[str]:
     """Show the context sets of a session, show one SET, or make entries its content.
 
-    The sets are files (paths), applet (a name, then key=value), endpoints (URLs) and ports; others are
-    accepted.
+    The sets are files (paths), applet (a name, then key=value; or its address, if applet.url is set),
+    endpoints (URLs) and ports; others are accepted.
     """
     yield clean(reply["text"])
 
@@ -276,6 +276,8 @@ def describe(session: Reply) -> Iterator[str]:
         yield from (f"  {clean(item_label(item))}" for item in session["removed"])
     for name, entries in session["context"].items():
         yield from set_lines(name, entries)
+        if name == "applet" and session["applet"] and session["applet"]["url"]:
+            yield f"  reopen at {clean(session['applet']['url'])}"
     yield from warnings(session)
 
 

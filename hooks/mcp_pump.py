@@ -52,12 +52,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="foveal mcp", description="Serve MCP on standard input and output, for an agent's host."
     )
-    parser.add_argument("--project", metavar="DIR", help="the project (default: where the host started this)")
+    parser.add_argument(
+        *("--cwd", "--project"),
+        dest="project",
+        metavar="DIR",
+        help="a folder of the project (default: where the host started this)",
+    )
     parser.add_argument(
         "--session", metavar="ID", help="the session (default: $FOVEAL_SESSION, the host's, or a new one)"
     )
     parser.add_argument("--socket", metavar="PATH", help="the daemon's socket (default: the user's)")
     options = parser.parse_args(arguments)
+    if options.project and not os.path.isdir(options.project):
+        parser.error(f"{options.project} is not a folder")
     session = options.session or next(filter(None, map(os.environ.get, SESSION_VARIABLES)), None)
     session = session or f"{NEW_SESSION}{os.urandom(8).hex()}"
     try:

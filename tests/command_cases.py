@@ -64,6 +64,10 @@ class CommandLine:
         """Go to another folder."""
         self._monkeypatch.chdir(folder)
 
+    def set(self, name: str, value: str) -> None:
+        """Set a variable of the environment."""
+        self._monkeypatch.setenv(name, value)
+
     def says(self, *arguments: str) -> str:
         """Run a command that must go well and without remarks; returns its output."""
         code, output, errors = self(*arguments)

@@ -1,4 +1,8 @@
-"""What the servers of tests have in common that stand for a service with a model."""
+"""What the servers of tests have in common that stand for a service with a model.
+
+They answer from threads: the clients under test block, so no loop of the test could serve them as those of
+pytest-aiohttp do.
+"""
 
 from __future__ import annotations
 

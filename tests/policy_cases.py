@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from foveal.ipc.errors import RpcError
+from foveal.ipc.errors import NOT_FOUND, UNSUPPORTED, RpcError
 
 from tests.conftest import DEADLINE_S, DaemonProcess, git, write_files
 from tests.server_cases import RAW_SERVER
@@ -68,8 +68,13 @@ text = "Write short lines about ledgers."
 SAID = "the numbat and the dingo of the ledger"
 """What others said: a prompt, the name of a session and so on. It names no path."""
 
-UNSUPPORTED_HERE = frozenset({"SetEmbedding", "PushEmbeddings"})
-"""Methods that need embedding, which this daemon has off: they get as far as saying so."""
+UNANSWERED = {
+    "SetEmbedding": UNSUPPORTED,
+    "PushEmbeddings": UNSUPPORTED,
+    "AdoptExperiences": NOT_FOUND,
+}
+"""Methods that get as far as saying what is missing here: embedding, which this daemon has off, and a former
+project of the repository."""
 
 
 SEEN_ANYWAY = ("last_observed", "last_idle", "revision")
@@ -336,7 +341,10 @@ REQUESTS: Mapping[str, Make] = {
     ],
     "ContractFocus": lambda world: [{"scope_id": world.new_scope(), "paths": ["secret/quokka.py"]}],
     "ReleaseScope": lambda world: [{"scope_id": world.new_scope()}],
-    "GetScope": lambda world: [{"scope_id": world.scope}],
+    "GetScope": lambda world: [
+        {"scope_id": world.scope},
+        {"scope_id": world.scope, "layers": True, "turns": 3},
+    ],
     "ListScopes": lambda world: [{}, world.own],
     "OpenProject": lambda world: [{"path": world.root}, world.own],
     "CloseProject": lambda world: [{"path": world.root}],

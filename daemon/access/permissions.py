@@ -18,7 +18,7 @@ from ..core.work import Work
 from ..privacy.policy import NO_TABLES, AgentTables, Policy, combined
 from ..rules.records import AgentItems, Item, ItemKey
 from ..search.records import OtherProject
-from ..sessions.records import NOBODY, Scope, Session, SessionState
+from ..sessions.records import NOBODY, Access, Scope, Session, SessionState
 from ..workspace.service import OpenProjects, Project
 
 NAME_CHARACTERS_MAX = 1_000
@@ -371,6 +371,19 @@ class Permissions:
         policy = _allowed(policy_of(await self._config(root), (agent.name, *names), agent.type))
         await self._require_inside(root, agent)
         return policy
+
+    async def may_see(self, access: Access, agent: Agent) -> bool:
+        """Whether an agent may see all of a context. Raises `PermissionDenied` for an agent without any
+        permission."""
+        policy = await self.as_one_of(access.project, agent, access.agent_names)
+        return policy.sees_all_of(access.policy)
+
+    async def may_list(self, access: Access, agent: Agent) -> bool:
+        """Whether an agent may see all of a context; False if the project's rules can't be read."""
+        try:
+            return await self.may_see(access, agent)
+        except FovealError:
+            return False
 
     async def _config(self, root: str) -> ProjectConfig:
         """Return the settings of a project, the user's if it is gone."""

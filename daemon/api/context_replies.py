@@ -19,11 +19,18 @@ class ShownItem(ItemName, frozen=True, kw_only=True):
     dropped: bool | UnsetType = UNSET
 
 
+class RecordedItem(ShownItem, frozen=True, kw_only=True):
+    """An item of a recorded request, with the priority that it had; older records have none."""
+
+    priority_level: Plain[int | UnsetType] = UNSET
+
+
 class ConsideredItemReply(ItemName, frozen=True, kw_only=True):
     """An item that a search considered and left."""
 
     similarity_score: Plain[int | float]
     reason: Plain[str]
+    priority_level: Plain[int | UnsetType] = UNSET
 
 
 class ShownSlice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

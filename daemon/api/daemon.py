@@ -17,7 +17,7 @@ from ...ipc.connection import Connection
 from ...ipc.version import __version__
 from ..access.records import CODE_S, LOOPBACK, Admission
 from ..access.service import Dashboard
-from ..config.source import editor_template
+from ..config.addresses import editor_template
 from ..core.errors import InvalidRequest, Unsupported
 from ..core.events import TOPICS, Sink
 from ..core.metric_history import Histogram, Metrics, MetricSamples, Period, Quantiles, Sample

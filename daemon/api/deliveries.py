@@ -16,16 +16,14 @@ from msgspec import UNSET, Meta, Struct, UnsetType, convert, field
 from msgspec.structs import asdict
 
 from ...hooks.hosts.registry import host_named
-from ..access.records import Agent
 from ..access.service import require_all
 from ..context.service import past_context, verdict_of
-from ..core.errors import FovealError, NotFound, StateError
+from ..core.errors import NotFound, StateError
 from ..core.parameters import NonEmpty
 from ..core.times import bound_in, iso_of
 from ..engine.service import EngineMethods
 from ..project.service import relative_path
 from ..sessions.records import (
-    Access,
     ContextFilter,
     ContextRow,
     Grouping,
@@ -192,7 +190,7 @@ class DeliveryMethods(EngineMethods):
             bound_in(request.since, "since", None),
             bound_in(request.until, "until", None),
         )
-        may_see = partial(self._may_list, agent=request.agent)
+        may_see = partial(self._engine.permissions.may_list, agent=request.agent)
         rows = await self._engine.deliveries.contexts(chosen, request.limit, request.before, may_see)
         return ListContextsReply([convert(_entry(row), DeliveryEntry) for row in rows])
 
@@ -278,25 +276,13 @@ class DeliveryMethods(EngineMethods):
         `PermissionDenied`."""
         context_id = request.context_id
         stored = await self._engine.deliveries.context(context_id)
-        if stored is None or not await self._may_see(stored.access, request.agent):
+        if stored is None or not await self._engine.permissions.may_see(stored.access, request.agent):
             raise NotFound(
                 f"no context {context_id!r:.80}: it is older than history.days or was removed because of"
                 " history.max_mb, or never existed; an agent gets only contexts that it may see as a whole.",
                 "ListContexts names them",
             )
         return stored
-
-    async def _may_see(self, access: Access, agent: Agent) -> bool:
-        """Whether the agent may see all of a context. Raises `PermissionDenied` for an agent without any
-        permission."""
-        policy = await self._engine.permissions.as_one_of(access.project, agent, access.agent_names)
-        return policy.sees_all_of(access.policy)
-
-    async def _may_list(self, access: Access, agent: Agent) -> bool:
-        try:
-            return await self._may_see(access, agent)
-        except FovealError:  # no permission, or the project's rules can't be read
-            return False
 
 
 def _entry(row: ContextRow) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from ..core.parameters import NonEmpty
 from ..engine.service import EngineMethods
 from ..sessions.records import ExportQuery, LoggedRequest
 from ..sessions.service import conversation, record_map
-from .context_replies import ConsideredItemReply, DroppedSliceReply, SentFields, ShownItem, ShownSlice
+from .context_replies import ConsideredItemReply, DroppedSliceReply, RecordedItem, SentFields, ShownSlice
 from .marks import Count, Owner, Plain, Remark, Root, Said, Text
 from .method import (
     ItemName,
@@ -77,7 +77,7 @@ class RequestReply(SentFields, frozen=True, kw_only=True):
     message_hash: Said[str]
     agent_name: Owner[str]
     format: Plain[str]
-    items: list[ShownItem]
+    items: list[RecordedItem]
     considered: list[ConsideredItemReply]
     slices: list[ShownSlice]
     tokens: Count[int]

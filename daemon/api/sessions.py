@@ -11,7 +11,7 @@ from ..core.parameters import NonEmpty, Texts
 from ..engine.service import EngineMethods
 from ..rules.records import ItemKey, ItemType
 from ..rules.service import item_key
-from ..sessions.records import ItemOutcome, Session, SetMode
+from ..sessions.records import Applet, ItemOutcome, Session, SetMode
 from ..sessions.service import SessionChange, item_is_not_there, name_warnings, unknown_item
 from .marks import Count, Owner, Plain, Root, Said, Text
 from .method import (
@@ -52,9 +52,18 @@ class SessionHead(Struct, frozen=True, kw_only=True, rename={"id": "session_id",
     current_intent: Said[str]
 
 
+class AppletReply(Struct, frozen=True):
+    """The applet of a session; `url` opens it again, and is empty where `applet.url` gives none."""
+
+    slug: Said[str]
+    parameters: Said[dict[str, str]]
+    url: Said[str]
+
+
 class SessionReply(SessionHead, frozen=True, kw_only=True):
     env_hint: Said[str]
     context: Said[Mapping[str, tuple[str, ...]]]
+    applet: AppletReply | None
     items: list[SessionItemEntry]
     removed: list[ItemName]
     selection: Plain[Mapping[str, object]]
@@ -101,6 +110,8 @@ class ResumeReply(Struct, frozen=True):
     text: Said[str]
     context: Said[dict[str, list[str]]]
     missing_files: Said[list[str]]
+    summary: Said[str]
+    applet: AppletReply | None
 
 
 class EndReply(Struct, frozen=True):
@@ -165,12 +176,12 @@ class SessionMethods(EngineMethods):
             agent_name=request.agent_name,
             selection=request.selection,
         )
-        return session_reply(session)
+        return self._reply(session)
 
     @method("GetSession", policy="session", access="read")
     async def get(self, request: SessionRequest) -> SessionReply:
         """Return a session."""
-        return session_reply(await self._engine.sessions.get(request.session_id))
+        return self._reply(await self._engine.sessions.get(request.session_id))
 
     @method("ListSessions", policy="list", access="read")
     async def list_sessions(self, request: ListSessionsRequest) -> SessionsReply:
@@ -199,7 +210,7 @@ class SessionMethods(EngineMethods):
         )
         session, outcomes = await self._engine.sessions.update(request.session_id, change)
         warnings = dict.fromkeys(warning for outcome in outcomes for warning in outcome.warnings)
-        return session_reply(session, list(warnings))
+        return self._reply(session, list(warnings))
 
     @method("ResumeSession", policy="session", access="own")
     async def resume(self, request: ResumeRequest) -> ResumeReply:
@@ -208,7 +219,14 @@ class SessionMethods(EngineMethods):
         session, resume = await self._engine.sessions.resume(request.session_id)
         if not request.keeps_window:
             self._engine.context_log.forget_window(session.id)
-        return ResumeReply(session.id, resume.text, _sets(resume.context), list(resume.missing_files))
+        return ResumeReply(
+            session.id,
+            resume.text,
+            _sets(resume.context),
+            list(resume.missing_files),
+            resume.summary,
+            _applet(resume.applet),
+        )
 
     @method("EndSession", policy="session", access="own")
     async def end(self, request: SessionRequest) -> EndReply:
@@ -230,6 +248,17 @@ class SessionMethods(EngineMethods):
             session = await self._engine.sessions.get(request.session_id)
             return _item_reply(session, item_is_not_there(request.key))
         return _item_reply(*await self._engine.sessions.remove_item(request.session_id, request.key))
+
+    def _reply(self, session: Session, warnings: list[str] | UnsetType = UNSET) -> SessionReply:
+        """Return a session in the form of the wire; times are None if they never occurred."""
+        return reply_of(
+            SessionReply,
+            session,
+            items=_items(session),
+            removed=[item_name(key) for key in session.removed],
+            applet=_applet(self._engine.sessions.applet_of(session)),
+            warnings=warnings,
+        )
 
     async def _hides(self, request: SessionItemRequest) -> bool:
         """Whether an item is hidden from the agent, for whom it doesn't exist."""
@@ -261,10 +290,8 @@ class SessionMethods(EngineMethods):
         return RelevantContextReply({name: items}, name, items, list(name_warnings(name)))
 
 
-def session_reply(session: Session, warnings: list[str] | UnsetType = UNSET) -> SessionReply:
-    """Return a session in the form of the wire; times are None if they never occurred."""
-    removed = [item_name(key) for key in session.removed]
-    return reply_of(SessionReply, session, items=_items(session), removed=removed, warnings=warnings)
+def _applet(applet: Applet | None) -> AppletReply | None:
+    return None if applet is None else reply_of(AppletReply, applet)
 
 
 def _items(session: Session) -> list[SessionItemEntry]:

@@ -16,6 +16,7 @@ from ..core.globs import compile_glob
 from ..core.system import Stamp, System
 from ..privacy.policy import AgentTable, AgentTables, parse_agent_tables
 from ..privacy.trust import PROJECT_FILE
+from .addresses import applet_problem, editor_problem
 from .item_selection import ItemSelection, parse_selection
 from .linked import LinkedConfig, ProjectLinks, parse_links, parse_user_links
 from .settings import (
@@ -25,7 +26,6 @@ from .settings import (
     TABLES,
     USER_FILE,
     ContextConfig,
-    DashboardConfig,
     EmbeddingConfig,
     PrivacyConfig,
     ProjectConfig,
@@ -37,7 +37,6 @@ from .source import (
     ConfigSource,
     Setting,
     checked,
-    editor_problem,
     quoted,
     read_source,
     rule_of,
@@ -83,7 +82,8 @@ def load_user_config(path: str, system: System) -> LoadedConfig[UserConfig]:
     weights = replace(config.weights, tasks=task_weights_in(source, warnings, trusted=True))
     _check_embedding(source, config.embedding)
     _check_privacy(source, config.privacy)
-    _check_dashboard(source, config.dashboard)
+    _check_address(source, "dashboard.editor", editor_problem(config.dashboard.editor))
+    _check_address(source, "applet.url", applet_problem(config.applet.url))
     return LoadedConfig(replace(config, context=context, weights=weights), warnings.sentences(), source.stamp)
 
 
@@ -203,9 +203,9 @@ def _check_privacy(source: ConfigSource, config: PrivacyConfig) -> None:
             raise ConfigError(f"{place}: privacy.show_files can't be used: {error}") from error
 
 
-def _check_dashboard(source: ConfigSource, config: DashboardConfig) -> None:
-    if problem := editor_problem(config.editor):
-        raise ConfigError(f"{source.place('dashboard.editor')}: dashboard.editor {problem}.")
+def _check_address(source: ConfigSource, name: str, problem: str) -> None:
+    if problem:
+        raise ConfigError(f"{source.place(name)}: {name} {problem}.")
 
 
 def _check_embedding(source: ConfigSource, config: EmbeddingConfig) -> None:

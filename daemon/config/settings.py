@@ -413,6 +413,19 @@ class DashboardConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class AppletConfig:
+    """`[applet]`: where the applet of a session is opened again. Only the user's own file decides that."""
+
+    url: str = setting(
+        "",
+        "The address of an applet, such as `https://apps.example/{slug}?{params}`, with `{slug}` in it and "
+        "perhaps `?{params}` at its end; http, https or a scheme of an application. A session's page, "
+        "`foveal sessions` and the text of a resume offer it as a link; foveal itself never opens it. Empty "
+        "means no link.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class UserConfig:
     """The whole configuration as the user's own file gives it; `UserConfig()` is every default."""
 
@@ -428,6 +441,7 @@ class UserConfig:
     privacy: PrivacyConfig = field(default_factory=PrivacyConfig)
     history: HistoryConfig = field(default_factory=HistoryConfig)
     dashboard: DashboardConfig = field(default_factory=DashboardConfig)
+    applet: AppletConfig = field(default_factory=AppletConfig)
     agents: AgentTables = NO_TABLES
     """`[agents.NAME]`: what agents may not see, see `parse_agent_tables`."""
     linked: LinkedConfig = field(default_factory=LinkedConfig)
@@ -478,6 +492,7 @@ TABLES: Mapping[str, type] = {
     "privacy": PrivacyConfig,
     "history": HistoryConfig,
     "dashboard": DashboardConfig,
+    "applet": AppletConfig,
 }
 """The tables of the user's file, in their order in the documentation."""
 FREE_TABLES = ("items", "selection", "agents", "linked")

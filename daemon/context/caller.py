@@ -48,6 +48,8 @@ class ContextJob(Struct, frozen=True):
     caller: Caller
     started: float
     """The time of the request by `perf_counter`, which is finer than the event loop's clock."""
+    silent: bool = False
+    """Whether nobody is told of the context, because it is only looked at: pages look again at each event."""
 
     @property
     def agent_name(self) -> str:

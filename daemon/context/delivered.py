@@ -130,10 +130,15 @@ def _record(
         message_hash(job.request.prompt),
         job.agent_name,
         job.request.format,
-        items=tuple(UsedItem(key_of(item.item), item.include, item.score) for item in built.items),
+        items=tuple(
+            UsedItem(key_of(planned.item), planned.include, planned.score, planned.item.priority_level)
+            for planned in built.items
+        ),
         considered=tuple(
-            ConsideredItem(key_of(item.item), item.score, cast("LeftOut", item.reason))
-            for item in built.left_out
+            ConsideredItem(
+                key_of(left.item), left.score, cast("LeftOut", left.reason), left.item.priority_level
+            )
+            for left in built.left_out
         ),
         slices=convert(reply["slices"], tuple[RecordedSlice, ...]),
         dropped=convert(reply.get("dropped", ()), tuple[DroppedSlice, ...]),

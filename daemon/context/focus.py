@@ -34,6 +34,11 @@ WORDS_MAX = 64
 PROMPT_CHARACTERS = 20_000
 """Maximum characters of a prompt that are analysed: half from its beginning, half from its end."""
 
+HOW_TO_NAME = "name a file by its path from the root, a definition as path#Name"
+
+_LINES = re.compile(r":\d+(?:[-:]\d+)?$")
+"""Lines behind a path, as tracebacks and compilers write them."""
+
 _GLOB = re.compile(r"[*?\[{]")
 _WORD = re.compile(r"[A-Z]{3,}(?![a-z])|[A-Za-z][a-z]{2,}")
 
@@ -157,11 +162,15 @@ class _Resolution:
             count = "a focus path is" if len(self._denied) == 1 else f"{len(self._denied):,} focus paths are"
             yield f"{count} not shown: {self._policy.why_hidden(self._denied[0])}"
         for item in self._missing[:HINTS_MAX]:
-            name = item.partition("#")[0].rpartition("/")[2]
+            name = _LINES.sub("", item.partition("#")[0].rpartition("/")[2])
             files = self._tree.files
-            near = next((path for path in files if path.rpartition("/")[2] == name), "") if name else ""
-            hint = f"; there is {near}" if near else ""
-            yield f"focus path {item!r:.300} doesn't exist in the project{hint}"
+            same = (path for path in files if path.rpartition("/")[2] == name)
+            near = next((path for path in same if not self._policy.denies(path)), "") if name else ""
+            hint = f"there is {near}" if near else HOW_TO_NAME
+            if _GLOB.search(item) and not near:
+                yield f"focus path {item!r:.300} matches no file of the project"
+            else:
+                yield f"focus path {item!r:.300} doesn't exist in the project; {hint}"
         if len(self._missing) > HINTS_MAX:
             yield f"{len(self._missing) - HINTS_MAX:,} more focus paths don't exist in the project"
 

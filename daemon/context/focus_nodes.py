@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Iterator, Sequence
 
@@ -13,6 +14,12 @@ from .build_state import BuildState, content_key
 from .file_forms import DefinitionForms, FileForms, name_of, unshown_form
 from .focus import FOCUS_MAX, FocusNode, resolve_paths
 from .selection import Form, GrowForm, Slice, fixed
+
+NEAR_COMPARED = 1_000
+"""Maximum definitions of a file that an unknown name is compared with; that takes 20 ms."""
+
+NEAR_NAMED = 3
+"""Maximum definitions that are named instead of an unknown one."""
 
 
 def focus_nodes(state: BuildState) -> list[FocusNode]:
@@ -153,6 +160,17 @@ def _symbol(state: BuildState, node: FocusNode, content: Content) -> Symbol | No
     return next((symbol for symbol in state.files.symbols(node.path) if symbol.name == node.symbol), None)
 
 
+def _near(state: BuildState, node: FocusNode) -> str:
+    """Return the definitions that an unknown name may mean: those inside others, or spelled alike."""
+    names = list(dict.fromkeys(symbol.name for symbol in state.files.symbols(node.path)))
+    last = node.symbol.rpartition(".")[2]
+    found = [name for name in names if name.rpartition(".")[2] == last]
+    near = (found or difflib.get_close_matches(node.symbol, names[:NEAR_COMPARED], NEAR_NAMED, 0.8))[
+        :NEAR_NAMED
+    ]
+    return f"; there is {', '.join(f'{node.path}#{name}' for name in near)}" if near else ""
+
+
 def _forms(
     state: BuildState, node: FocusNode, content: Content, symbol: Symbol | None
 ) -> tuple[Form, GrowForm, int]:
@@ -164,7 +182,9 @@ def _forms(
     if symbol is not None:
         forms = DefinitionForms(source, symbol, symbol.start_line, symbol.end_line, state.words)
     elif node.symbol and not unsaved:
-        state.gaps.append(f"{node.node_id} is in focus, but {node.path} has no definition of that name")
+        state.gaps.append(
+            f"{node.node_id} is in focus, but {node.path} has no definition of that name{_near(state, node)}"
+        )
         return fixed(unshown_form(node, "Not found in this file."))
     else:
         wanted = state.wanted.get(node.path, ())

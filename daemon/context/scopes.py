@@ -122,24 +122,30 @@ class ScopeTable:
         return [scope for scope in reversed(self._scopes.values()) if root in {None, scope.root}]
 
     def constraints_above(self, scope: Scope) -> tuple[str, ...]:
-        """Return the constraints of all ancestors, the farthest first, each once.
+        """Return the constraints of all ancestors, the farthest first, each once."""
+        return tuple(self.origins_above(scope))
 
-        A removed ancestor counts with the constraints that its children inherited when it was removed.
+    def origins_above(self, scope: Scope) -> dict[str, Scope | None]:
+        """Return the constraints of all ancestors, the farthest first, each with the ancestor that gave it.
+
+        A removed ancestor counts with the constraints that its children inherited when it was removed; these
+        come from None.
         """
-        chain: list[str] = []
+        chain: list[tuple[str, Scope | None]] = []
         seen = {scope.id}
         current = scope
         for _ in range(ANCESTORS_MAX):
             parent = self._scopes.get(current.parent_id)
             if parent is None or parent.id in seen:
-                chain[:0] = current.inherited
                 break
-            chain[:0] = parent.constraints
+            chain[:0] = [(text, parent) for text in parent.constraints]
             seen.add(parent.id)
             current = parent
-        else:
-            chain[:0] = current.inherited
-        return tuple(dict.fromkeys(chain))
+        chain[:0] = [(text, None) for text in current.inherited]
+        origins: dict[str, Scope | None] = {}
+        for text, origin in chain:
+            origins.setdefault(text, origin)
+        return origins
 
     @property
     def changed(self) -> bool:

@@ -37,6 +37,7 @@ from .item_plans import profiles_for
 from .misses import verdict_of
 from .prompts import PromptTemplates, TemplateFolder
 from .requests import ContextRequest, Freshness
+from .scope_turns import ScopeTurn, turns_of
 from .scopes import ScopeTable, scopes_in
 from .scoping import ScopeService
 from .sources import LONG_S, CompressionService, ContextSources, Sources, leads_out
@@ -135,6 +136,14 @@ class Contexts:
         job = ContextJob(project, scope, request, fresh, NO_CALLER, time.perf_counter())
         return self._log.given(*await self._get(job, deadline_ms))
 
+    async def look(
+        self, project: Project, scope: Scope, request: ContextRequest, deadline_ms: int | None
+    ) -> dict[str, Any]:
+        """Return the context that a request would get now, with its near misses. Nothing is logged."""
+        job = ContextJob(project, scope, request, "shown", NO_CALLER, time.perf_counter(), silent=True)
+        _, built, reply = await self._get(job, deadline_ms)
+        return {**reply, "near": built.near}
+
     async def _get(
         self, job: ContextJob, deadline_ms: int | None
     ) -> tuple[ContextJob, Built, dict[str, Any]]:
@@ -185,6 +194,7 @@ class Contexts:
                 fresh,
                 generation,
                 deadline_ms,
+                job.silent,
             )
             begin = partial(self._build, key, job, metadata, times, compared)
             try:
@@ -305,7 +315,8 @@ class Contexts:
         settled = settled and not plan.degraded and planned_of is project.instructions.items
         if built.lasting and not built.stale and settled and scope.id in self._scopes:
             self._built.put((scope.id, request.key), (validity, built), built.memory_bytes)
-        self._log.announce(job, built, started)
+        if not job.silent:
+            self._log.announce(job, built, started)
         return built
 
     async def _refresh(
@@ -383,7 +394,7 @@ class Contexts:
         most = caller.policy.max_tokens
         if most is not None and request.max_tokens > most:
             request = capped(request, most)
-        return ContextJob(job.project, scope, request, job.fresh, caller, job.started)
+        return replace(job, request=request, caller=caller)
 
     def _find_nowait(
         self, project: Project, scope: Scope, request: ContextRequest, fresh: Freshness

@@ -78,7 +78,13 @@ class Engine:
         self.items = Items(environment, system, self._work, lister)
         self.item_search = ItemSearch(self.semantics, self._work)
         self.sessions = Sessions(
-            environment, self.projects.open_root, self.items, self._work, self.events, system
+            environment,
+            self.projects.open_root,
+            self.items,
+            self._work,
+            self.events,
+            system,
+            config.applet.url,
         )
         self.permissions = Permissions(self.projects, self.sessions.find, config, self._work)
         days = config.history.days

@@ -26,7 +26,7 @@ from ..core.work import Work
 from ..embedding.service import EmbedderClient
 from ..memory.records import POOL_FILE
 from ..memory.service import Pool
-from ..project.records import DERIVED, RECORD
+from ..project.records import DERIVED, RECORD, REST
 from ..project.service import removed_work_trees
 from ..rules.service import Items, ItemStore
 from ..sessions.service import Deliveries, Sessions, Timeline
@@ -94,18 +94,14 @@ class ProjectEraser:
         problems: list[str] = []
         folder = self._projects.folder_of(root)
         if dry_run:
-            home, others = await self._projects.family_of(root)
-            kept = await self._work.in_writer(partial(_kept, home, others, self._system))
-            counts = await self._counts(root, home, problems, keeps_pool=bool(others))
+            _, _, counts, kept = await self._found(root, problems)
             _refuse_unknown(root, counts)
             return ForgottenProject(root, counts, "; ".join(problems), kept)
         # First, since the graft that runs may be waiting for the project.
         async with self.pause(partial(self._projects.is_in, root)), self._projects.closed_meanwhile(root):
-            home, others = await self._projects.family_of(root)
-            kept = await self._work.in_writer(partial(_kept, home, others, self._system))
-            counts = await self._counts(root, home, problems, keeps_pool=bool(others))
+            home, others, counts, kept = await self._found(root, problems)
             counts["embeddings"] = await self._forget_embeddings(root, folder, problems)
-            remove = partial(_remove, folder, home, keeps_pool=bool(others))
+            remove = partial(_remove, folder, home, keeps_pool=others)
             for what, removal in (
                 ("scopes", partial(self._scoping.forget_project, root)),
                 ("sessions", partial(self._sessions.forget_project, root)),
@@ -151,10 +147,13 @@ class ProjectEraser:
                 except (FovealError, DatabaseError, OSError) as error:
                     log.warning("the index of %s, which git has removed, stays for now: %s", root, error)
 
-    async def _counts(self, root: str, home: str, problems: list[str], *, keeps_pool: bool) -> dict[str, int]:
-        """Count what is kept of a project; add to the problems what can't be counted."""
+    async def _found(self, root: str, problems: list[str]) -> tuple[str, bool, dict[str, int], str]:
+        """Return the folder of a project's pool, whether other projects have it too, what is kept of the
+        project, counted, and what stays in words; add to the problems what can't be counted."""
+        home, others = await self._projects.family_of(root)
+        kept = await self._work.in_writer(partial(_kept, home, others, self._system))
         folder = self._projects.folder_of(root)
-        count = partial(_in_folders, folder, home, self._system, keeps_pool=keeps_pool)
+        count = partial(_in_folders, folder, home, self._system, keeps_pool=bool(others))
         requests = contexts = events = trusted = 0
         try:
             requests, contexts, events = await self._deliveries.counts_of(root)
@@ -164,7 +163,7 @@ class ProjectEraser:
             trusted = len((await self._projects.trust_of(root))[1].digests)
         except StateError as error:
             problems.append(f"its trusted files can't be counted ({error})")
-        return {
+        counts = {
             **await self._work.in_writer(count),
             "contexts": contexts,
             "requests": requests,
@@ -173,6 +172,7 @@ class ProjectEraser:
             "trusted": trusted,
             "events": events,
         }
+        return home, bool(others), counts, kept
 
     async def _forget_embeddings(self, root: str, folder: str, problems: list[str]) -> int:
         """Remove the embeddings that only a project uses, and return their number."""
@@ -243,16 +243,12 @@ def _in_folders(folder: str, home: str, system: System, *, keeps_pool: bool) -> 
     return {"index_bytes": index_bytes, "items": items, "decisions": decisions, "feedback": 0}
 
 
-_LEFT = (RECORD, "foveal.last.toml", "transcripts.db")
-"""Beginnings of names that say nothing without the rest of a project's folder."""
-
-
 def _remove_derived(root: str, folder: str) -> list[str] | None:
     """Remove an index with what belongs to it from a project's folder, and the folder if it then holds
     nothing of worth; return the names of what stays, None if nothing was to remove or the root is back."""
     names = sorted(os.listdir(folder))
     derived = [name for name in names if name.startswith(DERIVED)]
-    left = [name for name in names if not name.startswith((*DERIVED, *_LEFT))]
+    left = [name for name in names if not name.startswith((*DERIVED, *REST))]
     if os.path.lexists(root) or (left and not derived):
         return None
     for path in (os.path.join(folder, name) for name in derived):

@@ -86,11 +86,16 @@ class Meaning(Struct, frozen=True):
         return [each.id for each in self.definitions]
 
 
+def node_id_of(definition: Definition) -> str:
+    """Return the node id of a definition."""
+    return f"{definition.path}#{definition.symbol.name}"
+
+
 def several(meaning: Meaning) -> str:
     """Return a remark if a name has several definitions, else an empty string."""
     if meaning.total < 2:
         return ""
-    names = [f"{each.path}#{each.symbol.name}" for each in meaning.definitions[:LISTED_MAX]]
+    names = map(node_id_of, meaning.definitions[:LISTED_MAX])
     dots = ", …" if meaning.total > LISTED_MAX else ""
     most = f", of which {MEANT_MAX:,} are looked at" if meaning.total > MEANT_MAX else ""
     return (

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
 from msgspec.structs import replace
 
+from ..index.records import Link
+from ..languages.shared.qualified_names import base_name
 from .code_graph import (
     CALLS,
     CONSTRUCTORS,
     FOUND_MAX,
+    LISTED_MAX,
     Certainty,
     CodeGraph,
     Findings,
@@ -21,9 +25,10 @@ from .code_graph import (
     at_link,
     find_places,
     leads,
+    node_id_of,
     several,
 )
-from .hierarchy import counterparts
+from .hierarchy import counterparts, overridden_by
 
 VISITED_MAX: Final = 400
 """Maximum number of definitions visited from both ends together. In Django 800 found no more paths between
@@ -152,6 +157,12 @@ REACHED_MAX: Final = 300
 TESTS_MAX: Final = 100
 """Maximum number of references in tests."""
 
+ALIKE_MAX: Final = 3
+"""Maximum number of definitions of a name by which tests are found."""
+
+NAMES_MAX: Final = 60
+"""Maximum number of definitions on the way to a subject whose names are looked for in tests."""
+
 
 def impact(meanings: Sequence[Meaning], graph: CodeGraph, depth: int = IMPACT_DEPTH) -> Findings:
     """Return the direct and indirect references to definitions; for files also their importers.
@@ -163,12 +174,12 @@ def impact(meanings: Sequence[Meaning], graph: CodeGraph, depth: int = IMPACT_DE
 
     def places(meaning: Meaning, graph: CodeGraph) -> Iterable[Sequence[FoundPlace]]:
         nonlocal more
-        reached = list(graph.reached(graph.affected(meaning), (), depth, REACHED_MAX))
+        reached = _reached(meaning, graph, depth)
         more = more or len(reached) >= REACHED_MAX
         yield _told_of_impact(reached, graph, meaning)
         if meaning.files and not meaning.definitions:
             yield _importing(meaning.files, graph, depth)
-        yield _by_name(meaning, graph)
+        yield _by_name(meaning, graph, reached)
 
     found = find_places(places, meanings, graph)
     return Findings(found.found, (*found.remarks, f"followed to a depth of {depth}"), found.more or more)
@@ -182,19 +193,25 @@ def tests(meanings: Sequence[Meaning], graph: CodeGraph) -> Findings:
 def tests_within(meanings: Sequence[Meaning], graph: CodeGraph, depth: int) -> Findings:
     """Return the tests that reach definitions in at most `depth` calls.
 
-    A helper in a test file isn't a test: the walk passes through it. If no test is known to reach the
-    subject, the tests that import its file are returned.
+    A helper or fixture in a test file isn't a test: the walk passes through it, and a remark names it. If no
+    test is known to reach the subject, the tests that import its file are returned.
     """
     more = False
+    helping: dict[int, None] = {}
 
     def places(meaning: Meaning, graph: CodeGraph) -> Iterable[Sequence[FoundPlace]]:
         nonlocal more
-        reached = graph.reached(graph.affected(meaning), (), depth, REACHED_MAX)
-        in_tests = list(islice((each for each in reached if _in_tests(each, graph)), TESTS_MAX))
-        more = more or len(in_tests) >= TESTS_MAX
-        helpers = {each.steps[0] for each in in_tests}
-        told = _told_of_impact([each for each in in_tests if each.link.scope not in helpers], graph, meaning)
-        named = [each for each in _by_name(meaning, graph) if graph.is_test(each.path)]
+        everything = _reached(meaning, graph, depth)
+        reached = [each for each in everything if _in_tests(each, graph)]
+        passed = {each.steps[0] for each in reached}
+        tests = [each for each in reached if each.link.scope not in passed and _is_test(each.link, graph)]
+        helping.update((each.link.scope, None) for each in reached if not _is_test(each.link, graph))
+        more = more or len(tests) > TESTS_MAX
+        told = _told_of_impact(tests[:TESTS_MAX], graph, meaning)
+        found = [each for each in _by_name(meaning, graph, reached) if graph.is_test(each.path)]
+        found += _by_names_of(everything, graph, {each.link.scope for each in reached})
+        named = [each for each in found if _is_test(each, graph)]
+        helping.update((each.node, None) for each in found if not _is_test(each, graph))
         if not told and not named:
             files = dict.fromkeys((*meaning.files, *(each.path for each in meaning.definitions)))
             named = [
@@ -205,18 +222,74 @@ def tests_within(meanings: Sequence[Meaning], graph: CodeGraph, depth: int) -> F
         return told, named
 
     found = find_places(places, meanings, graph)
-    return Findings(found.found, found.remarks, found.more or more)
+    helpers = list(graph.definitions(helping).values())
+    remark = f"helpers of tests reach it too: {', '.join(map(node_id_of, helpers[:LISTED_MAX]))}"
+    dots = ", …" if len(helpers) > LISTED_MAX else ""
+    remarks = (*found.remarks, f"{remark}{dots}") if helpers else found.remarks
+    return Findings(found.found, remarks, found.more or more)
+
+
+def _reached(meaning: Meaning, graph: CodeGraph, depth: int) -> list[Reached]:
+    """Return the references from which a subject is reached, nearest first: those to itself, then those that
+    reach a method through the one of a base class that it overrides."""
+    affected = graph.affected(meaning)
+    reached = list(graph.reached(affected, (), depth, REACHED_MAX))
+    bases = overridden_by(meaning.definitions, graph).keys() - set(affected)
+    known = {*affected, *(each.link.scope for each in reached if each.link.scope)}
+    through = graph.reached(bases, (), depth, REACHED_MAX) if bases else ()
+    return [*reached, *(each for each in through if each.link.scope not in known)]
+
+
+def _by_names_of(
+    reached: Sequence[Reached], graph: CodeGraph, known: Collection[int]
+) -> Iterator[FoundPlace]:
+    """Yield the calls in test files, by their names, of what reaches a subject: tests call methods of objects
+    that their runner hands them. A name counts if it has several words and few definitions."""
+    steps = {each.link.scope: each for each in reached if not graph.is_test(each.link.path)}
+    met = set(known)
+    for each in islice(graph.definitions(steps).values(), NAMES_MAX):
+        name = base_name(each.symbol.name)
+        if not _COMPOUND.search(name) or graph.reader.graph.count_named(name) > ALIKE_MAX:
+            continue
+        through = steps[each.id]
+        for link in graph.links.named(name, CALLS, ("name",), TESTS_MAX):
+            if link.scope not in met and graph.is_test(link.path):
+                met.add(link.scope)
+                path, why = (each.id, *through.steps), "calls something of its name"
+                yield replace(
+                    at_link(link, "name", why, graph.names(path)), steps=path, distance=through.depth + 1
+                )
+
+
+def _is_test(place: Link | FoundPlace, graph: CodeGraph) -> bool:
+    """Whether a place in a test file is in a test, by the names that its language's runners look for; in
+    other languages any place may be in one."""
+    number = place.scope if isinstance(place, Link) else place.node
+    known = graph.definitions([number]).get(number)
+    pattern = _TESTS.get(graph.family(place.path))
+    return pattern is None or (known is not None and pattern.search(known.symbol.name) is not None)
+
+
+_COMPOUND: Final = re.compile(r"[^\W_]_[^\W_]|[^\W\dA-Z_][A-Z]")
+
+_TESTS: Final = {
+    "python": re.compile(r"(?:^|\.)(?:test|Test|[A-Z]\w*Tests?(?=\.)|[A-Z]\w*TestCase(?=\.))"),
+    "go": re.compile(r"^(?:Test|Benchmark|Example|Fuzz)(?![a-z])|\.Test[A-Z_]"),
+}
+"""How the names of tests look, by family of languages; methods of Go's suites begin with `Test` too."""
 
 
 def _told_of_impact(reached: Sequence[Reached], graph: CodeGraph, meaning: Meaning) -> list[FoundPlace]:
+    """Return the places of references; what only reaches the method that a subject overrides may reach it."""
     chosen = reached[:FOUND_MAX]
+    bases = overridden_by(meaning.definitions, graph).keys() - set(meaning.ids)
     graph.definitions({step for each in chosen for step in each.steps})  # read at once
     return [
         FoundPlace(
             each.link.path,
             each.link.line,
             each.link.scope,
-            meaning.certainty,
+            "name" if each.steps[-1] in bases else meaning.certainty,
             graph.names(each.steps),
             WHY[each.link.kind],
             each.steps,
@@ -233,11 +306,18 @@ def reaching(ids: Collection[int], graph: CodeGraph, depth: int) -> list[FoundPl
     return [replace(each, distance=each.distance + 1) for each in places]
 
 
-def _by_name(meaning: Meaning, graph: CodeGraph) -> list[FoundPlace]:
+def _by_name(meaning: Meaning, graph: CodeGraph, reached: Sequence[Reached]) -> list[FoundPlace]:
+    """Return the calls of something of a subject's name, one in each definition, but none in the subject
+    itself or where it is known to be reached."""
     if meaning.files and not meaning.definitions:
         return []
-    links = graph.by_name(meaning, CALLS, meaning.definitions)
-    return [at_link(link, "name", "calls something of its name", meaning.name) for link in links]
+    known = {*graph.affected(meaning), *(each.link.scope for each in reached)}
+    found: dict[tuple[str, int], FoundPlace] = {}
+    for link in graph.by_name(meaning, CALLS, meaning.definitions):
+        if not link.scope or link.scope not in known:
+            key = (link.path, link.scope or -link.line)
+            found.setdefault(key, at_link(link, "name", "calls something of its name", meaning.name))
+    return list(found.values())
 
 
 def _importing(files: Collection[str], graph: CodeGraph, depth: int) -> list[FoundPlace]:

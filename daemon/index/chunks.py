@@ -9,13 +9,14 @@ from itertools import islice
 
 from msgspec import Struct
 
+from ..languages.shared.parse import parse_source
 from ..languages.shared.records import ParsedFile, SplitPoint, Symbol
-from ..languages.shared.source_text import MAX_NAME, clean_source
+from ..languages.shared.source_text import clean_source
 from ..project.records import TextKind
 from ..project.service import kind_of_text
 from .divider import MAX_CHARACTERS, Divider, Range
 
-CHUNKER_VERSION = 1
+CHUNKER_VERSION = 2
 """Increment this when the same file would give other chunks, so that stored files are divided again."""
 
 MAX_NAMES = 16
@@ -62,8 +63,8 @@ def chunk_source(path: str, source: bytes, parsed: ParsedFile, language: str) ->
         text = _beginning(text, (kind.keep + 1) * MAX_CHARACTERS)
     lines = text.split("\n")
     symbols: Sequence[Symbol] = parsed.symbols
-    if kind.kind == "prose" and not symbols and language != "markdown":
-        symbols = find_sections(lines, language)
+    if kind.kind == "prose" and not language:
+        symbols = parse_source(source, "text").symbols
     ranges = Divider(lines, kind.kind, symbols, _points(parsed, symbols, kind)).divide()
     labels = _Labels(symbols, _PLAIN_KINDS[kind.kind])
     return tuple(_chunks(lines, ranges, labels, kind))
@@ -176,107 +177,6 @@ def _pieces(line: str, count: int) -> Iterator[str]:
 
 def _digest(names: Sequence[str], text: str) -> bytes:
     return hashlib.blake2b("\n".join((*names, "", text)).encode(), digest_size=16).digest()
-
-
-MAX_TITLE = 120
-"""Maximum characters of a line that can be a heading."""
-
-Heading = tuple[int, int, str]
-"""The index of the line at which a section begins, its rank from 1 (the highest), and its title."""
-
-
-def find_sections(lines: Sequence[str], language: str) -> list[Symbol]:
-    """Return a document's sections in order, named by their titles: `Guide/Install`.
-
-    A heading is a line that is underlined, and perhaps overlined, by a repeated punctuation mark over at
-    least its length; marks rank by their first use, as in reStructuredText. AsciiDoc also has `== Title`,
-    and MDX `## Title`, outside of fenced code. Unlike those of `parse_source`, the names are not unique.
-    """
-    found = _marked(lines) if language == "mdx" else _underlined(lines)
-    return _sections(found, len(lines))
-
-
-def _marked(lines: Sequence[str]) -> list[Heading]:
-    """Return the headings that begin with number signs."""
-    found: list[Heading] = []
-    fenced = False
-    for index, line in enumerate(lines):
-        if line.startswith(("```", "~~~")):
-            fenced = not fenced
-        elif line.startswith("#") and not fenced:
-            match = _NUMBER_SIGNS.fullmatch(line[:MAX_TITLE])
-            if match is not None:
-                found.append((index, len(match[1]), _plain(match[2])))
-    return found
-
-
-def _underlined(lines: Sequence[str]) -> list[Heading]:
-    """Return the headings of reStructuredText, and those of AsciiDoc."""
-    ranks: dict[tuple[str, bool], int] = {}
-    found: list[Heading] = []
-    for index, line in enumerate(lines):
-        if line.startswith("="):
-            match = _EQUALS_SIGNS.fullmatch(line[:MAX_TITLE])
-            if match is not None:
-                found.append((index, len(match[1]), match[2].strip()))
-                continue
-        if not index or not line or line[0].isalnum() or not _UNDERLINE.fullmatch(line):
-            continue
-        title = lines[index - 1].strip()
-        if not title or len(title) > min(MAX_TITLE, len(line.rstrip())) or _UNDERLINE.fullmatch(title):
-            continue
-        above = lines[index - 2] if index > 1 else ""
-        over = above[:1] == line[0] and _UNDERLINE.fullmatch(above) is not None
-        if not over and (lines[index - 1][0].isspace() or above.strip()):
-            continue  # part of a table, or the last line of a paragraph
-        rank = ranks.setdefault((line[0], over), len(ranks) + 1)
-        found.append((_with_labels(lines, index - 1 - over), rank, _plain(title)))
-    return found
-
-
-def _with_labels(lines: Sequence[str], index: int) -> int:
-    """Return the index at which a section begins, including labels above its heading: `.. _install:`."""
-    start = index
-    while index and (not lines[index - 1].strip() or lines[index - 1].startswith(".. _")):
-        index -= 1
-        if lines[index]:
-            start = index
-    return start
-
-
-def _plain(title: str) -> str:
-    """Return a title without its markup; a reStructuredText role is replaced by its text."""
-    return _ROLE.sub(r"\1", title).replace("`", "").strip() or title
-
-
-def _sections(found: Sequence[Heading], count: int) -> list[Symbol]:
-    """Return sections as symbols; each ends before the next section of the same or a higher rank."""
-    ends = [count] * len(found)
-    waiting: list[int] = []
-    for index, (line, rank, _) in enumerate(found):
-        while waiting and found[waiting[-1]][1] >= rank:
-            ends[waiting.pop()] = line
-        waiting.append(index)
-    open_sections: list[tuple[int, str]] = []
-    sections = []
-    for (line, rank, title), end in zip(found, ends, strict=True):
-        while open_sections and open_sections[-1][0] >= rank:
-            open_sections.pop()
-        outer = open_sections[-1][1] if open_sections else ""
-        name = f"{outer}/{title}" if outer else title
-        if len(name) > MAX_NAME:
-            name = title
-        open_sections.append((rank, name))
-        sections.append(
-            Symbol(name, "section", line + 1, max(end, line + 1), title, "", len(open_sections) - 1)
-        )
-    return sections
-
-
-_UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}[ \t]*")
-_EQUALS_SIGNS = re.compile(r"(={1,6})[ \t]+([^\s=].*)")
-_NUMBER_SIGNS = re.compile(r"(#{1,6})[ \t]+(\S.*)")
-_ROLE = re.compile(r":[\w:+-]{1,40}:`([^`<]*)(?:<[^`]*)?`")
 
 
 HEADER_NAMES = 160

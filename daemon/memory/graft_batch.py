@@ -41,7 +41,11 @@ class GraftBatch:
             experience = replace(experience, id=f"x_{secrets.token_hex(8)}")
             self.new[identity_of(experience)] = experience
             for marked in marked_by(experience, self._records):
-                self._mark(marked, experience, experience.id)
+                if marked in self._hidden:
+                    told = f"it names {marked}, which shows in other work trees only, so that isn't marked"
+                    self.warnings.append((number, told))
+                else:
+                    self._mark(marked, experience, experience.id)
         elif known.deleted:
             of = known.original.id
             self.warnings.append((number, f"it was deleted as {of}, which can be restored"))

@@ -20,8 +20,12 @@ from .secret_values import MASK, Masked, mask_piece, masked_as, may_hold_secrets
 T = TypeVar("T")
 
 SAID_MAX = 200_000
-"""Maximum characters of a text in which the caller's secrets are looked for, half of them at each end: a text
-full of names such as `auth` takes .4 microseconds a character, and an answer waits for it."""
+"""Maximum characters of a text of the caller that are kept, and in which secrets are looked for, half of them
+at each end: a text full of names such as `auth` takes .4 microseconds a character, and answers wait."""
+
+EDGE = 16_384
+"""Characters that are masked beyond each of these ends and then dropped: a secret that is cut in two is not
+recognized. A certificate's key of 4,096 bits has 3,300, a token with many claims some thousands."""
 
 VALUES_MAX = 200
 """Maximum number of secrets that are remembered of what a caller wrote; a private key has 50 lines."""
@@ -53,7 +57,12 @@ class SecretGate(Struct, frozen=True):
         return bool(self.drawn or self.words)
 
     def of_said(self, text: str) -> Masked:
-        """Mask a text that the caller wrote."""
+        """Mask a text that the caller wrote, of a very long text the two ends that are kept."""
+        if len(text) > SAID_MAX:
+            size = SAID_MAX // 2 + EDGE
+            first, last = self.of_said(text[:size]), self.of_said(text[-size:])
+            gap = f"\n[{len(text) - SAID_MAX:,} characters are not kept]\n"
+            return Masked(f"{first.text[:-EDGE]}{gap}{last.text[EDGE:]}", first.count + last.count)
         masked = mask_piece(text)
         again = self.of_code(masked.text)
         return Masked(again, masked.count + again.count(MASK) - masked.text.count(MASK))

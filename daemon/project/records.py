@@ -10,7 +10,7 @@ from .git import NO_REPOSITORY, LatestCommit
 from .ignore import NAME, IgnoreLine
 from .lister import LeftOut, RootGone
 from .metadata import NO_SOURCE, ProjectMetadata
-from .roots import DERIVED, RECORD, RECORD_VERSION, ProjectRecord
+from .roots import DERIVED, LAST_CONFIG, RECORD, RECORD_VERSION, REST, ProjectRecord
 from .rules import ALWAYS_SKIPPED_FOLDERS, ScanSettings
 from .scan import ListingNeeded, ScanChanges, ScanStatistics
 from .text_kind import PROSE_LANGUAGES, Role, TextKind

@@ -293,16 +293,20 @@ def _is_folder(path: str) -> bool:
 
 
 FOLDERS = ("lexical", "vectors", "cookies")
-FILES = ("items.json", "project.json", "foveal.last.toml")
+RECORD = "project.json"
+LAST_CONFIG = "foveal.last.toml"
+TRANSCRIPTS = "transcripts.db"
+REST = (RECORD, LAST_CONFIG, TRANSCRIPTS)
+"""Beginnings of the names of what says nothing without the rest of a project's folder."""
+FILES = ("items.json", RECORD, LAST_CONFIG)
 OWN_FILES = ("at_work",)
 DERIVED = ("index.sqlite", *FOLDERS, *OWN_FILES)
 """Beginnings of the names of what can be made again in a project's folder."""
-DATABASES = ("index.sqlite", "transcripts.db")
+DATABASES = ("index.sqlite", TRANSCRIPTS)
 """Databases; their logs are checked too, since the databases are read before anybody opens them to write."""
 POOL = "experiences"
 """The prefix of a pool's files. They can't be rebuilt, so links out of the folder aren't followed."""
 
-RECORD = "project.json"
 RECORD_VERSION = 1
 RECORD_BYTES = 64 * 1024
 """Maximum size of a record, which holds a path."""

@@ -81,7 +81,7 @@ def kind_of_text(path: str, language: str, text: str) -> TextKind:
     return TextKind("code", f"{language} is code")
 
 
-PROSE_LANGUAGES = frozenset({"markdown", "mdx", "restructuredtext", "text", "latex"})
+PROSE_LANGUAGES = frozenset({"asciidoc", "markdown", "mdx", "restructuredtext", "text", "latex"})
 """Languages that are divided by sections and paragraphs."""
 
 _DATA = (8, 1)
@@ -264,7 +264,7 @@ _SHIM = re.compile(
 _STUB = re.compile(r"\.d\.[cm]?ts$|\.pyi$")
 _BARREL = re.compile(r"^(?:__init__\.py|index\.[cm]?[jt]sx?|mod\.rs|package-info\.java|exports?\.[jt]s)$")
 
-_PROSE = frozenset({"markdown", "mdx", "restructuredtext", "text", "latex"})
+_PROSE = frozenset({"asciidoc", "markdown", "mdx", "restructuredtext", "text", "latex"})
 _DATA_ROLES = frozenset(
     {"json", "json5", "jsonc", "jsonl", "yaml", "toml", "xml", "ini", "diff", "html", "css", "scss", "less"}
 )

@@ -6,6 +6,7 @@ A person may read and edit the file.
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
@@ -160,8 +161,8 @@ MAX_TEXT_BYTES = 262_144
 """Maximum bytes of UTF-8 of a text: two and a half times a context of the default size."""
 MAX_SOURCE_CHARACTERS = 1_024
 MAX_GLOBS = 100
-LEVELS = (100, 999)
-"""Priority levels have three digits."""
+LEVELS = (1, 999)
+"""Priority levels are shown with three digits, as `001`, and may be given so."""
 DEFAULT_LEVEL = 500
 
 
@@ -226,6 +227,13 @@ def draft_of(fields: Mapping[str, object], prefix: str = "item.") -> ItemDraft:
 
     Raises `InvalidRequest` that names the field, with `prefix` before it.
     """
+    level = fields.get("priority_level")
+    if isinstance(level, str):
+        if not re.fullmatch("[0-9]{1,3}", level):
+            raise _wrong(
+                f"{prefix}priority_level", f'must be from 1 to 999, as 1 or "001", not {level!r:.60}'
+            )
+        fields = {**fields, "priority_level": int(level)}
     given = read_request(_ItemFields, fields, prefix)
     text = given.text.replace("\r\n", "\n").strip("\n")
     sizes = (

@@ -26,7 +26,7 @@ class Item(Struct, frozen=True):
     `name` is unique within its type, a tool's within its server; for an instruction file it is the path
     relative to the root, or with `~/` for a file in the user's home. `source` is the absolute path of its
     file or the source that a client named, `line` its first line there. `globs` are POSIX patterns relative
-    to the project root, for the mode `glob`. Items are sorted by `priority_level`, from 100 to 999, lowest
+    to the project root, for the mode `glob`. Items are sorted by `priority_level`, from 1 to 999, lowest
     first. `text` is the shown text of a rule or a reference, and the JSON schema of a tool's input if it has
     one.
     """

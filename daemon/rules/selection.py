@@ -23,8 +23,8 @@ class Profile(Struct, frozen=True):
     """How items of one kind are chosen.
 
     An item is taken if its score is at least `floor`, at least the share `near_best` of the best item's
-    score, and among the best `top_n`. From `include_score` on only the floor counts. Candidates are the items
-    of the best `top_k` chunks.
+    score, and among the best `top_n` of the items of the best `top_k` chunks. From `include_score` on an item
+    is taken whatever the others are.
     """
 
     top_k: int
@@ -107,8 +107,8 @@ class ItemEvidence(Struct, frozen=True):
 
     @property
     def score(self) -> float:
-        """The best total of its chunks."""
-        return max(self.totals, default=LEXICAL_WEIGHT * self.lexical)
+        """The best total of its chunks, as it is shown: what is shown decides."""
+        return round(max(self.totals, default=LEXICAL_WEIGHT * self.lexical), 4)
 
 
 class ItemScore(Struct, frozen=True):
@@ -133,8 +133,8 @@ def choose(
     """Choose items by their evidence; returns rules and references before tools, the best first.
 
     The best `top_k` chunks of each kind count, and an item counts by the best of its own. An item that the
-    query names is taken whatever its score; `barred` items never are, and use up no room. An item without a
-    chunk among the best is left out of the result.
+    query names is taken whatever its score; `barred` items never are, and use up no room. Of the others, an
+    item without a chunk among the best is left out of the result unless its score is the `include_score`.
     """
     kinds: tuple[tuple[ItemType, ...], ...] = (("rule", "reference"), ("tool",))
     scores: list[ItemScore] = []
@@ -154,7 +154,7 @@ def _choose(
         ((total, n) for n, evidence in enumerate(found) for total in evidence.totals), reverse=True
     )
     among_best = {n for _, n in chunks[: profile.top_k]} | {
-        n for n, evidence in enumerate(found) if evidence.named
+        n for n, evidence in enumerate(found) if evidence.named or evidence.score >= profile.include_score
     }
     candidates = sorted(
         (found[n] for n in among_best), key=lambda evidence: (-evidence.score, key_of(evidence.item))
@@ -167,19 +167,18 @@ def _choose(
         bar = barred.get(key_of(evidence.item))
         taken, reason = (False, bar) if bar else _verdict(evidence, profile, near, room)
         room -= taken
-        similarity, score = max(evidence.cosines, default=0.0), round(evidence.score, 4)
-        lexical = round(evidence.lexical, 4)
-        scores.append(ItemScore(evidence.item, score, round(similarity, 4), lexical, taken, reason))
+        similarity, lexical = round(max(evidence.cosines, default=0.0), 4), round(evidence.lexical, 4)
+        scores.append(ItemScore(evidence.item, evidence.score, similarity, lexical, taken, reason))
     return scores
 
 
 def _verdict(evidence: ItemEvidence, profile: Profile, near: float, room: int) -> tuple[bool, Reason]:
     if evidence.named:
         return True, "named"
-    if evidence.score < profile.floor:
-        return False, "floor"
     if evidence.score >= profile.include_score:
         return True, "include_score"
+    if evidence.score < profile.floor:
+        return False, "floor"
     if evidence.score < near:
         return False, "near_best"
     return room > 0, "top_n"

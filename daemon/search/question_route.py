@@ -64,7 +64,8 @@ def route_question(question: Question, is_name: IsName) -> RoutedQuestion:
         if found and (found.relation == "connection" or not any(each.asks_why for each in sentences)):
             return found
     opener = asked.partition(" ")[0].lower().rstrip(".,:;!?")
-    places = tuple(find_places(asked)) if opener in FIRST or has_filter(asked) else ()
+    looks = opener in FIRST or opener in _SECTIONS or has_filter(asked)
+    places = tuple(find_places(asked)) if looks else ()
     if places and not code:
         reason = (f"names a {places[0].kind}: {places[0].name}",)
         return RoutedQuestion("positional", reason, places=places)
@@ -278,6 +279,7 @@ _BEHIND_NAME: Final = (
 _NO_SUBJECT: Final = WORDS["filler"] | WORDS["article"] | WORDS["pronoun"] | WORDS["placing"] | set(CUES)
 _OF_FILES: Final[dict[Relation, Relation]] = {"references": "importers", "callees": "imports"}
 _OF_SYMBOLS: Final[dict[Relation, Relation]] = {"importers": "references", "imports": "callees"}
+_SECTIONS: Final = frozenset({"section", "chapter", "heading"})
 _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBER = rf"\d{{1,3}}|{'|'.join(_NUMBERS)}"
 _DEPTH = re.compile(rf"\bdepth (?:of )?(?P<after>{_NUMBER})\b|\b(?P<before>{_NUMBER})[ -](?:level|hop)s?\b")

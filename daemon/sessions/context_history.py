@@ -41,8 +41,12 @@ def list_contexts(
         if bound is not None:
             where.append(f"c.{condition}")
             values.append(bound)
-    if hidden:
-        where.append(f"access NOT IN ({', '.join(map(str, sorted(hidden)))})")
+    seen = f"access NOT IN ({', '.join(map(str, sorted(hidden)))})" if hidden else "TRUE"
+    where += [seen, "turns > 0" if chosen.given else "TRUE"]
+    if chosen.scope_ids is not None:
+        latest = (_LATEST_OF_SCOPE.format(seen=seen, which=which) for which in ("TRUE", "request_id != X''"))
+        where.append(f"c.number IN ({' UNION '.join(latest)})")
+        values += [json.dumps(chosen.scope_ids)] * 2
     if before:
         where.append("(c.at, c.number) < (SELECT at, number FROM contexts WHERE id = ?)")
         values.append(data_of(before))
@@ -74,6 +78,10 @@ def get_context(database: Database, context_id: str) -> StoredContext | None:
     access = access_of(database, [row.access])[row.access]
     return StoredContext(row, record["scope"], record["request"], reply, access)
 
+
+_LATEST_OF_SCOPE = """SELECT (
+    SELECT number FROM contexts WHERE scope_id = CAST(value AS BLOB) AND turns > 0 AND {seen} AND {which}
+    ORDER BY at DESC, number DESC LIMIT 1) FROM json_each(?)"""
 
 _ROWS = """
 SELECT content, c.id, scope_id, COALESCE(s.name, X'') AS session_id, c.project, agent_name, request_id,

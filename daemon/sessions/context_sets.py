@@ -12,7 +12,9 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ..config.addresses import applet_address, applet_at
 from ..core.errors import InvalidRequest, TooLarge
+from ..privacy.secret_values import mask_secrets
 from ..rules.service import has_harmful, one_line
 from .session import Session
 
@@ -222,16 +224,19 @@ _FORMS: dict[str, Callable[[str, str, dict[str, None]], str]] = {
 
 
 class Applet(Struct, frozen=True):
-    """The page that was open last, as a slug, and its parameters in their order."""
+    """The page that was open last, as a slug, its parameters in their order, and the address that opens it
+    again, "" for none."""
 
     slug: str
     parameters: Mapping[str, str]
+    url: str = ""
 
 
-def applet_in(entries: Sequence[str]) -> Applet | None:
+def applet_in(entries: Sequence[str], template: str = "") -> Applet | None:
     """Read the set `applet`, None if it is empty. An entry without `=` is a parameter without a value.
 
-    Never raises: a person may have edited the entries in the file.
+    `template` is the setting `applet.url`. An applet with a secret has no address: URL-encoded, it would not
+    be masked where it is shown. Never raises: a person may have edited the entries in the file.
     """
     if not entries:
         return None
@@ -239,7 +244,24 @@ def applet_in(entries: Sequence[str]) -> Applet | None:
     for entry in entries[1:]:
         name, _, value = entry.partition("=")
         parameters[name] = value
-    return Applet(entries[0], parameters)
+    is_secret = any(mask_secrets(entry).count for entry in entries)
+    return Applet(
+        entries[0], parameters, applet_address("" if is_secret else template, entries[0], parameters)
+    )
+
+
+def given_applet(entries: Sequence[str], template: str) -> tuple[str, ...]:
+    """Return the entries that a caller gave for the applet, an address among them as its slug and parameters.
+
+    Raises `InvalidRequest` for an address that `template`, the setting `applet.url`, doesn't give.
+    """
+    if not template or not entries or "://" not in entries[0]:
+        return tuple(entries)
+    found = applet_at(template, entries[0].strip())
+    if found is None:
+        raise InvalidRequest(f"{entries[0]!r:.200} is no address of applet.url, {template}", "items")
+    slug, parameters = found
+    return (slug, *(f"{name}={value}" for name, value in parameters), *entries[1:])
 
 
 def applet_entries(entries: Iterable[str]) -> tuple[str, ...]:
@@ -274,24 +296,29 @@ def merged_applet(former: Sequence[str], entries: Sequence[str]) -> tuple[str, .
 class Resume(Struct, frozen=True):
     """The reply to an agent that resumes a session. The same state gives the same bytes.
 
-    `text` is empty if there is nothing to tell. `context` has all sets, missing files included.
+    `text` is empty if there is nothing to tell. `context` has all sets, missing files included. `summary`
+    counts what is there: `2 files, applet git-diff, 1 port`.
     """
 
     text: str
     context: Mapping[str, tuple[str, ...]]
     missing_files: tuple[str, ...]
+    summary: str = ""
+    applet: Applet | None = None
 
 
-def resume_text(session: Session) -> Resume:
+def resume_text(session: Session, applet_url: str = "") -> Resume:
     """Return the text for a session: intent, environment, files that exist, applet, other sets. Looks at the
     disk."""
     there = {path: os.path.exists(path) for path in session.context.get("files", ())}
     missing = tuple(path for path in there if not there[path])
-    applet = applet_in(session.context.get("applet", ()))
+    files = tuple(path for path in there if there[path])
+    applet = applet_in(session.context.get("applet", ()), applet_url)
+    summary = _summary({**session.context, "files": files})
     lines = [
         *_note("Intent", session.current_intent),
         *_note("Environment", session.env_hint),
-        *_files_lines([path for path in there if there[path]], len(missing)),
+        *_files_lines(files, len(missing)),
         *([_applet_line(applet)] if applet else ()),
         *(
             f"{name}: {', '.join(entries)}"
@@ -299,8 +326,26 @@ def resume_text(session: Session) -> Resume:
             if name not in _OWN_FORM
         ),
     ]
-    text = "\n".join(["Context of this session, as it was left:", *lines]) if lines else ""
-    return Resume(text, session.context, missing)
+    head = f"Context of this session, as it was left{f' ({summary})' if summary else ''}:"
+    text = "\n".join([head, *lines]) if lines else ""
+    return Resume(text, session.context, missing, summary, applet)
+
+
+_NOUNS = {"files": "file", "endpoints": "endpoint", "ports": "port"}
+
+
+def _summary(sets: Mapping[str, Sequence[str]]) -> str:
+    """Count what is in the sets, without empty ones: `2 files, applet git-diff, 1 port, 3 in people`."""
+    said = []
+    for name, entries in sets.items():
+        if not entries:
+            continue
+        noun, number = _NOUNS.get(name), len(entries)
+        if name == "applet":
+            said.append(f"applet {entries[0]}")
+        else:
+            said.append(f"{number} {noun}{'s' * (number != 1)}" if noun else f"{number} in {name}")
+    return ", ".join(said)
 
 
 _OWN_FORM = frozenset(("files", "applet"))
@@ -321,4 +366,5 @@ def _files_lines(files: Sequence[str], missing: int) -> list[str]:
 
 def _applet_line(applet: Applet) -> str:
     parameters = ", ".join(f"{name}={value}" for name, value in applet.parameters.items())
-    return f"Last applet: {applet.slug} ({parameters})" if parameters else f"Last applet: {applet.slug}"
+    line = f"Last applet: {applet.slug} ({parameters})" if parameters else f"Last applet: {applet.slug}"
+    return f"{line}, to reopen at {applet.url}" if applet.url else line

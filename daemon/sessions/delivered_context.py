@@ -140,7 +140,11 @@ class StoredContext(Struct, frozen=True):
 
 
 class ContextFilter(Struct, frozen=True):
-    """The contexts of a list; None for any. `since` and `until` are times, the second exclusive."""
+    """The contexts of a list; None for any. `since` and `until` are times, the second exclusive.
+
+    `scope_ids` takes the latest one of each of these scopes, and the latest that answered a prompt of a
+    session; `given` takes only what wasn't a preview.
+    """
 
     project: str | None = None
     scope_id: str | None = None
@@ -149,3 +153,5 @@ class ContextFilter(Struct, frozen=True):
     path: str | None = None
     since: int | None = None
     until: int | None = None
+    scope_ids: tuple[str, ...] | None = None
+    given: bool = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .context_history import TEXT_FIELDS
-from .context_sets import SetMode
+from .context_sets import Applet, SetMode
 from .delivered_context import (
     Access,
     ContextFilter,

@@ -28,19 +28,22 @@ class DamagedRecord(Exception):  # caught in this room; never shown to a person
 
 
 class UsedItem(Struct, frozen=True, omit_defaults=True):
-    """An item that was in a request, its include mode, and its score where a search chose it."""
+    """An item that was in a request, its include mode, its score where a search chose it, and the priority
+    level that it had, 0 in records that have none."""
 
     key: ItemKey
     include: IncludeMode = field(name="include_mode")
     score: Number | None = field(name="similarity_score", default=None)
+    priority_level: int = 0
 
 
-class ConsideredItem(Struct, frozen=True):
-    """An item that a search considered and left, with its best score and the reason."""
+class ConsideredItem(Struct, frozen=True, omit_defaults=True):
+    """An item that a search considered and left, with its best score, the reason and its priority level."""
 
     key: ItemKey
     score: Number = field(name="similarity_score")
     reason: LeftOut
+    priority_level: int = 0
 
 
 class RecordedSlice(Struct, frozen=True, omit_defaults=True):

@@ -25,10 +25,12 @@ from ..rules.records import AgentItems, IncludeMode, ItemKey, ItemOwner
 from ..rules.service import Items
 from . import delivery_tables
 from .context_sets import (
+    Applet,
     Resume,
     SetMode,
     SetOutcome,
     applet_in,
+    given_applet,
     name_warnings,
     replace_context,
     resume_text,
@@ -98,8 +100,10 @@ class Sessions:
         work: Work,
         events: EventHub,
         system: System,
+        applet_url: str = "",
     ) -> None:
         self._home = environment.home
+        self._applet_url = applet_url
         self._open_project = open_project
         self._items = items
         self._work = work
@@ -185,9 +189,11 @@ class Sessions:
             )
             outcomes: list[SetOutcome] = []
             if change.context is not None:
-                session, replaced = replace_context(session, change.context, self._home)
+                given = {name: self._given(name, entries) for name, entries in change.context.items()}
+                session, replaced = replace_context(session, given, self._home)
                 outcomes += replaced
             for set_name, entries, mode in change.sets:
+                entries = self._given(set_name, entries)  # noqa: PLW2901 - the form that is kept
                 session, outcome = set_context(session, set_name, entries, mode, self._home)
                 outcomes.append(outcome)
             return session, tuple(outcomes)
@@ -204,10 +210,14 @@ class Sessions:
         session, _ = await self._apply(
             session_id, lambda session: (observed(with_always(session, always), at), None)
         )
-        resume = await self._work.in_builder(partial(resume_text, session))
+        resume = await self._work.in_builder(partial(resume_text, session, self._applet_url))
         data = {"missing_files": list(resume.missing_files), "added": {}, "removed": {}}
         self._events.publish("context.resumed", _event(session) | data)
         return session, resume
+
+    def applet_of(self, session: Session) -> Applet | None:
+        """Return the applet of a session with the address that opens it again."""
+        return applet_in(session.context.get("applet", ()), self._applet_url)
 
     async def idle(self, session_id: str) -> None:
         """Note that a turn of a session ended."""
@@ -244,6 +254,10 @@ class Sessions:
         return await self._apply(session_id, lambda session: without_item(session, key, mode))
 
     # Helpers
+
+    def _given(self, set_name: str, entries: Sequence[str]) -> Sequence[str]:
+        """Return a set's entries as given, the address of an applet as its slug and parameters."""
+        return given_applet(entries, self._applet_url) if set_name.strip() == "applet" else entries
 
     def _read_state(self, session_id: str) -> SessionState:
         """Read the state of a session. Blocks."""

@@ -83,10 +83,10 @@ class PreviousProjects:
         Raises `NotFound` for a project of another repository or without decisions, and what pools raise.
         """
         home, added = await asyncio.to_thread(os.path.realpath, path), 0
+        previous = next((each for each in await self._find(project) if each.home == home), None)
+        if previous is None:
+            raise NotFound(f"no project of this repository with decisions is known at {home!r:.300}")
         if takes:
-            previous = next((one for one in await self._find(project) if one.home == home), None)
-            if previous is None:
-                raise NotFound(f"no project of this repository with decisions is known at {home!r:.300}")
             source = os.path.join(project_folder(self._state_dir, home), POOL_FILE)
             move = partial(join, source, project.pool, "", self._system, keeps=not previous.is_moved)
             added = await self._work.in_writer(move)

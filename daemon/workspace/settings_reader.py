@@ -19,9 +19,8 @@ from ..core.errors import ConfigError, InvalidRequest
 from ..core.system import Stamp, System
 from ..privacy.policy import AgentTable, AgentTables, LinkedTables
 from ..privacy.trust import PROJECT_FILE
+from ..project.records import LAST_CONFIG
 from ..project.service import find_root, project_folder, roots_linked, write_record
-
-LAST_CONFIG = "foveal.last.toml"
 
 LINKED_MAX = 8
 """Maximum number of projects that one links; each question is asked in all of them."""

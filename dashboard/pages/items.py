@@ -22,10 +22,8 @@ class Mode:
 MODES: Final[Mapping[str, Mode]] = {
     "always": Mode("Always", "accent", "In every conversation, from its first message on."),
     "manual": Mode("Manual", "", "Only where somebody adds it to a session, or a request names it."),
-    "agent": Mode(
-        "When relevant", "horizon", "For a message that a search finds to be about it (mode agent)."
-    ),
-    "glob": Mode("By file", "anchor", "For a message about a file that matches its patterns (mode glob)."),
+    "agent": Mode("Agent", "horizon", "For a message that a search finds to be about it."),
+    "glob": Mode("Glob", "anchor", "For a message about a file that matches its patterns."),
 }
 """The include modes; an unknown mode is shown by its own name."""
 
@@ -39,7 +37,7 @@ COLUMNS: Final[Sequence[tuple[str, str]]] = (
 KINDS: Final = tuple(kind for kind, _ in COLUMNS)
 
 LAST_LEVEL: Final = 1_000
-"""The sort key of items that are gone, after the levels 100 to 999."""
+"""The sort key of items that are gone, after the levels 1 to 999."""
 
 
 def key_of(item: Mapping[str, Any]) -> ItemKey:
@@ -61,8 +59,8 @@ def mode_of(name: str) -> Mode:
 def rows_of(items: Iterable[Mapping[str, Any]], known: Mapping[ItemKey, Any]) -> list[dict[str, Any]]:
     """Return items that a session or request names, with what is known of them today.
 
-    `known` are the items of ListItems by key. The row of an item that no longer exists has `priority_level`
-    None and `gone`; `description`, `source`, `line` are today's.
+    `known` are the items of ListItems by key. `priority_level` is the recorded one, else today's, else None;
+    `description`, `source`, `line` are today's, and an item that no longer exists is `gone`.
     """
     rows = []
     for item in items:
@@ -74,7 +72,7 @@ def rows_of(items: Iterable[Mapping[str, Any]], known: Mapping[ItemKey, Any]) ->
                 "similarity_score": None,
                 **item,
                 "description": about.get("description", ""),
-                "priority_level": about.get("priority_level"),
+                "priority_level": item.get("priority_level") or about.get("priority_level"),
                 "source": about.get("source", ""),
                 "line": about.get("line", 1),
                 "gone": today is None,
@@ -84,12 +82,10 @@ def rows_of(items: Iterable[Mapping[str, Any]], known: Mapping[ItemKey, Any]) ->
 
 
 def order_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the sort key of a row: column, priority and name; for tools server and name."""
-    place = (KINDS.index(row["type"]), row.get("server_name") or "")
-    level = row["priority_level"]
-    if row["type"] == "tool" or level is None:
-        level = LAST_LEVEL
-    return (*place, level, row["name"].casefold(), row["name"])
+    """Return the sort key of a row: column, priority, name, and for tools of one name the server."""
+    level = row["priority_level"] or LAST_LEVEL
+    name, server = row["name"], row.get("server_name") or ""
+    return KINDS.index(row["type"]), level, name.casefold(), name, server
 
 
 def columns_of(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, str, list[Mapping[str, Any]]]]:

@@ -17,7 +17,8 @@ from ..drawings import budget_bar, by_layer, layers_of, sandwich, uses_of
 from ..exports import exported
 from ..formats import exact
 from ..view import Page, ProjectChoice, View, get, href, page_number, rows_on
-from .sessions import named_session
+from .items import ItemKey, columns_of, key_of, mode_of, rows_of
+from .sessions import known_items, named_session
 from .slices import ORDERS, SliceRow, dropped_rows, ordered, slice_rows
 
 ROWS: Final = 30
@@ -45,22 +46,17 @@ DEFAULTS: Final[Mapping[str, str]] = {"order": "tokens", "view": "list"}
 """The parameters of the address with their defaults, which are left out of links."""
 
 NOT_TAKEN: Final[Mapping[str, str]] = {
-    "floor": "not taken: its score is too low",
-    "near_best": "not taken: another one fits much better",
-    "top_n": "not taken: others scored higher",
-    "removed": "not taken: removed from this session by hand",
-    "denied": "not taken: the request left it out",
+    "floor": "score too low",
+    "near_best": "another one fits much better",
+    "top_n": "others scored higher",
+    "removed": "removed from this session by hand",
+    "denied": "the request left it out",
     "budget": "no room",
 }
 """Why an item that was considered isn't in the context, in words."""
 
-TAKEN: Final[Mapping[str, str]] = {
-    "always": "in each context",
-    "manual": "added by hand",
-    "agent": "found for the prompt",
-    "glob": "a file in focus matches its globs",
-}
-"""Why an item is in the context, by its mode."""
+ITEMS: Final = 60
+"""Maximum items shown in a column, of those that were sent and of the others."""
 
 ASKED_AGAIN: Final = ("prompt", "task_type", "max_tokens", "reserve_tokens", "max_bytes", "model")
 """The fields of a request that a preview of the next turn repeats."""
@@ -87,11 +83,12 @@ class TurnPage(Page):
         why = request.query.get("why", "").strip()
         project = await view.project_of(context["project"])
         explained = await self._explain(context_id, why, project) if why else None
-        scope, record, session, turns = await asyncio.gather(
+        scope, record, session, turns, (known, _) = await asyncio.gather(
             view.found("GetScope", scope_id=context["scope_id"]),
             _record(view, context),
             named_session(view, context["session_id"]),
             turns_around(view, context),
+            known_items(view, project),
         )
         table = exported(request, COLUMNS, _table(context))
         if table is not None:
@@ -122,7 +119,9 @@ class TurnPage(Page):
             again=_again(context),
             places=[miss for miss in context["near"] if miss["kind"] == "place"],
             missed_items=[miss for miss in context["near"] if miss["kind"] != "place"],
-            considered=_items(context, record),
+            columns=item_columns(context["items"], record or {}, known),
+            items_max=ITEMS,
+            mode_of=mode_of,
             turns=turns,
             earlier=of_session[at + 1] if 0 <= at < len(of_session) - 1 else "",
             later=of_session[at - 1] if at > 0 else "",
@@ -177,30 +176,40 @@ async def _record(view: View, context: Mapping[str, Any]) -> dict[str, Any] | No
     return await view.found("GetRequest", **ids, content=False)
 
 
-def _items(context: Mapping[str, Any], record: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    """Return the items that were considered: those taken first, then the others, the best first."""
-    record = record or {}
-    referred = {_key_of(item) for item in record.get("referred") or ()}
-    taken = [
+def item_columns(
+    items: Sequence[Mapping[str, Any]], record: Mapping[str, Any], known: Mapping[ItemKey, Any]
+) -> list[dict[str, Any]]:
+    """Return the columns of rules, references and tools, each with the rows that were `sent` and those that
+    were `left` out, by priority and name. `record` is that of the request, `known` are today's items."""
+    referred = {key_of(item) for item in record.get("referred") or ()}
+    recorded = {key_of(item): item for item in record.get("items", ())}
+    there = {key_of(item) for item in items}
+    considered = [item for item in record.get("considered", ()) if key_of(item) not in there]
+    rows = rows_of(
+        (
+            {
+                "reason": "",
+                "include": item.get("include_mode", "agent"),
+                **recorded.get(key_of(item), {}),
+                **item,
+                **({"reason": "budget"} if item.get("dropped") else {}),
+                "referred": key_of(item) in referred,
+            }
+            for item in (*items, *considered)
+        ),
+        known,
+    )
+    for row in rows:
+        row["why"] = NOT_TAKEN.get(row["reason"], row["reason"])
+    return [
         {
-            **item,
-            "why": "no room" if "dropped" in item else TAKEN.get(item["include_mode"], item["include_mode"]),
-            "fate": "dropped" if "dropped" in item else "taken",
-            "referred": _key_of(item) in referred,
+            "kind": kind,
+            "title": title,
+            "sent": [row for row in found if not row["reason"]],
+            "left": [row for row in found if row["reason"]],
         }
-        for item in context["items"]
+        for kind, title, found in columns_of(rows)
     ]
-    there = {_key_of(item) for item in taken}
-    others = [
-        {**item, "why": NOT_TAKEN.get(item["reason"], item["reason"]), "fate": "left", "referred": False}
-        for item in sorted(record.get("considered", ()), key=lambda item: -item["similarity_score"])
-        if _key_of(item) not in there
-    ]
-    return [*taken, *others]
-
-
-def _key_of(item: Mapping[str, Any]) -> tuple[str, str, str]:
-    return item["type"], item["name"], item.get("server_name", "")
 
 
 def _again(context: Mapping[str, Any]) -> dict[str, Any]:

@@ -53,7 +53,7 @@ export function watchActions() {
       if (form.dataset.changed !== undefined && !changedIn(form).length) return say("Nothing was changed.");
       const params = parameters(form);
       const result = await call(form.dataset.method, params);
-      told(form, params, result);
+      if (form.dataset.resumes === undefined) told(form, params, result); // its page says it
       if (form.dataset.changed !== undefined) for (const input of changedIn(form)) input.defaultValue = input.value;
       if (form.dataset.goes) return location.assign(form.dataset.goes); // to what can be seen from now on
       form.dispatchEvent(new CustomEvent("foveal:done", { bubbles: true, detail: result }));

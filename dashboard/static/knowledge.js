@@ -191,7 +191,7 @@ function edit(item, type = item.type) {
   text.required = isWritten && !isTool;
   include.value = isTool ? item.own_include || "default" : first;
   globs.value = (item?.globs ?? []).join("\n");
-  priority_level.value = item?.priority_level ?? 500;
+  priority_level.value = String(item?.priority_level ?? 500).padStart(3, "0");
   form.onchange = () => {
     part("globs").hidden = include.value !== "glob";
     globs.required = include.value === "glob";

@@ -89,6 +89,11 @@ page.addEventListener("submit", async (event) => {
     const entry = set_name === "files" ? inProject(text.trim()) : text;
     const undo = ({ added }) => added.length ? () => inTurn(() => take(set_name, added)) : null;
     if (await change(() => inTurn(() => add(set_name, [entry])), undo)) form.elements.entry.value = "";
+  } else if (form.dataset.captures !== undefined) {
+    event.preventDefault();
+    const former = JSON.parse(page.querySelector("[data-captured]").dataset.captured);
+    const undo = former.some((one) => one.includes(MASKED)) ? () => null : () => () => keep("applet", former, "replace");
+    if (await change(() => keep("applet", parts(form.elements.applet.value), "replace"), undo)) form.reset();
   } else if (form.dataset.addsItem) {
     event.preventDefault();
     const item = named(form);
@@ -102,6 +107,11 @@ page.addEventListener("submit", async (event) => {
 // A file of the project may be written as it is shown: from the project's root.
 function inProject(path) {
   return !path || /^[/~]/.test(path) ? path : `${page.dataset.root.replace(/\/+$/, "")}/${path}`;
+}
+
+// An applet is written as its address, or as its name and `key=value`; a value may have spaces in it.
+function parts(text) {
+  return text.includes("://") ? [text.trim()] : text.trim().split(/\s+(?=[^\s=]+=)/);
 }
 
 // Names are completed from what the session hasn't yet.
@@ -138,10 +148,17 @@ function named(form) {
   return { type, name: name.join(":").trim(), server_name: server_name.trim() };
 }
 
-// What an agent is told on resume is shown, and opens nothing by itself.
+// What an agent is told on resume is shown, with a link to its applet; nothing is opened by itself.
 page.addEventListener("foveal:done", (event) => {
   if (event.target.dataset.resumes === undefined) return;
-  const { text, missing_files: missing } = event.detail;
+  const { text, summary, applet, missing_files: missing } = event.detail;
+  say(summary ? `Resumed: ${summary}.` : "Resumed.");
+  const reopen = document.getElementById("reopen");
+  reopen.hidden = !applet?.url;
+  if (applet?.url) {
+    reopen.href = applet.url;
+    reopen.textContent = `Reopen ${applet.slug}`;
+  }
   document.getElementById("resume-text").textContent = text || "Nothing: the session has no intent, no environment and no context.";
   const notice = document.getElementById("resume-missing");
   notice.hidden = !missing.length;

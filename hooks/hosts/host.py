@@ -92,12 +92,11 @@ class SettingsFolder(Struct, frozen=True):
 
 
 class HookEvent(Struct, frozen=True):
-    """An event to register for: its matcher ("" for all), its timeout, whether it runs in the background."""
+    """An event to register for: its matcher ("" for all) and its timeout."""
 
     name: str
     timeout_s: int | None = PROMPT_S
     matcher: str = ""
-    in_background: bool = False
 
 
 class SettingsHooks(Struct, frozen=True):
@@ -137,7 +136,6 @@ class SettingsHooks(Struct, frozen=True):
         if self.as_words:
             made |= program_entry(words)
         made |= {"name": NAME} if self.named else {}
-        made |= {"async": True} if event.in_background else {}
         made |= {"matcher": event.matcher} if event.matcher and not self.grouped else {}
         return made if event.timeout_s is None else {**made, self.timeout_key: event.timeout_s * self.unit}
 

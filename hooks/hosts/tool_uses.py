@@ -38,13 +38,12 @@ PARTIAL: Final = ("offset", "limit", "view_range", "start_line", "end_line", "st
 class ToolUse(Struct, frozen=True):
     """A search with an agent's own tools, or a file that it read whole.
 
-    `pattern` is what was looked for in the contents of files, with `for_files` in their names. `places` are
-    the hits as path and line, 0 for an unknown one. `read` is the path of a file that was read whole, "" for
-    a search. Paths are absolute or relative to the agent's folder.
+    `pattern` is what was looked for in the contents of files or in their names. `places` are the hits as path
+    and line, 0 for an unknown one. `read` is the path of a file that was read whole, "" for a search.
+    Paths are absolute or relative to the agent's folder.
     """
 
     pattern: str = ""
-    for_files: bool = False
     places: tuple[tuple[str, int], ...] = ()
     read: str = ""
 
@@ -70,7 +69,7 @@ def tool_use(fields: Fields) -> ToolUse | None:
     text = result.text("content") if result.has("filenames") else _output(fields, result)
     if not pattern or (result.has("filenames") is False and not _answered(fields)):
         return None
-    return _search(pattern, text or "\n".join(files), for_files=tool in LISTING)
+    return _search(pattern, text or "\n".join(files))
 
 
 def _answered(fields: Fields) -> bool:
@@ -87,17 +86,15 @@ def _output(fields: Fields, result: Fields) -> str:
     return text[:-STATUS_CHARACTERS] + _STATUS.sub("", text[-STATUS_CHARACTERS:])
 
 
-def _search(
-    pattern: str, text: str, *, for_files: bool, folder: str = "", paths: Sequence[str] = ()
-) -> ToolUse | None:
+def _search(pattern: str, text: str, folder: str = "", paths: Sequence[str] = ()) -> ToolUse | None:
     """Return a search with the places in its output. `paths` are those that a command searched in."""
     if len(pattern) > PATTERN_MAX:
         return None
     if not text.strip() or _NOTHING.match(text):
-        return ToolUse(pattern, for_files)
+        return ToolUse(pattern)
     only = paths[0] if len(paths) == 1 and _FILE.search(paths[0]) else ""
     places = tuple((os.path.join(folder, path), line) for path, line in _places(text, only))
-    return ToolUse(pattern, for_files, places) if places else None
+    return ToolUse(pattern, places) if places else None
 
 
 def _places(text: str, only: str) -> Iterator[tuple[str, int]]:
@@ -197,7 +194,7 @@ def _of_command(command: str, text: str, result: Fields) -> ToolUse | None:
     if not pattern:
         return None
     is_search = program in GREPS
-    return _search(pattern, text, for_files=not is_search, folder=folder, paths=paths if is_search else ())
+    return _search(pattern, text, folder=folder, paths=paths if is_search else ())
 
 
 def _words(command: str) -> list[list[str]]:

@@ -200,7 +200,7 @@ _HINTS = {
     codes.NOT_FOUND: "check the name with search_code and call the tool again",
     codes.PERMISSION_DENIED: "this project's policy keeps it from this agent: go on without it",
     codes.PROJECT_UNAVAILABLE: (
-        "no project can be served there: the user can name one, with `foveal mcp --project DIR`"
+        "no project can be served there: the user can name one, with `foveal mcp --cwd DIR`"
     ),
     codes.TOO_LARGE: "give less at once, and call the tool again",
     codes.TIMEOUT: "call the tool again, with a narrower question if it fails twice",

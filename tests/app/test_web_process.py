@@ -15,7 +15,7 @@ from typing import Any
 
 import psutil
 import pytest
-from aiohttp import ClientSession, TCPConnector, UnixConnector
+from aiohttp import ClientSession, TCPConnector
 from foveal.daemon.app.web_process import WebProcessStarter
 from foveal.ipc.connection import Connection
 from foveal.ipc.errors import RpcError
@@ -25,6 +25,7 @@ from foveal.ipc.server import Server
 
 from tests.both_loops import on_both_loops
 from tests.conftest import need_tool
+from tests.site_cases import over_socket
 
 FACES = (sys.executable, "-m", "foveal.dashboard.app")
 
@@ -106,12 +107,7 @@ async def starting(path: str, argv: tuple[str, ...] = FACES, **options: Any) -> 
 
 
 async def ask(path: str) -> Any:
-    connector = UnixConnector(http_socket(path), force_close=True)
-    async with (
-        asyncio.timeout(60),
-        ClientSession("http://d", connector=connector) as http,
-        http.get("/rpc/Ping?a=b") as reply,
-    ):
+    async with asyncio.timeout(60), over_socket(path) as http, http.get("/rpc/Ping?a=b") as reply:
         assert reply.status == 200
         return await reply.json()
 
@@ -133,7 +129,7 @@ async def test_the_first_connection_starts_it_once(path: str) -> None:
 
 
 async def refusal(listener: socket.socket) -> str:
-    """Ask on a TCP socket as nobody; return what the dashboard says to that."""
+    """Ask on a TCP socket of the child process as nobody; return what the dashboard says to that."""
     host, port = listener.getsockname()
     async with (
         asyncio.timeout(60),

@@ -74,7 +74,7 @@ def test_a_rule_is_pinned_in_two_clicks_into_all_sessions_or_one(site: Site, pag
         expect(page.locator("li.item", has_text="Text of naming")).to_contain_text("Always")
     assert items(site, root)["naming"]["include"] == "always"
     page.get_by_role("button", name="Undo").click()
-    expect(page.locator("li.item", has_text="Text of naming")).to_contain_text("When relevant")
+    expect(page.locator("li.item", has_text="Text of naming")).to_contain_text("Agent")
     page.goto(f"{site.address}/knowledge?project={root}")
     with at_most(2, page):
         page.get_by_role("button", name="Pin commits").click()

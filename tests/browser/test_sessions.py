@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,19 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser_cases import Site
-from tests.conftest import SMALL_PROJECT, write_files
+from tests.conftest import SMALL_PROJECT, running_daemon, write_files
 from tests.server_cases import RAW_SERVER
 
 SESSION = "payment-bug"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Give the dashboard of a daemon with an address for applets."""
+    folder = tmp_path_factory.mktemp("d")
+    write_files(folder, {"config/config.toml": '[applet]\nurl = "https://apps.example/{slug}?{params}"\n'})
+    with running_daemon(folder) as daemon:
+        yield Site(daemon)
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +109,29 @@ def test_undo_leaves_what_others_did_meanwhile(site: Site, page: Page) -> None:
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_role("link", name="5000")).to_have_count(0)
     assert kept(site)["ports"] == ["9090", "8080", "6000"]
+
+
+def test_an_applet_is_captured_and_a_resume_offers_it_and_opens_nothing(site: Site, page: Page) -> None:
+    page.goto(f"{site.address}/sessions/{SESSION}?tab=context")
+    box = page.get_by_label("Applet: its address")
+    box.fill("https://apps.example/git-diff?file=src%2Fa%20b.py")
+    box.press("Enter")
+    link = page.get_by_role("link", name="Reopen git-diff")
+    expect(link.first).to_have_attribute("href", "https://apps.example/git-diff?file=src%2Fa%20b.py")
+    assert kept(site)["applet"] == ["git-diff", "file=src/a b.py"]
+    box.fill("board view=side by side tab=2")
+    page.get_by_role("button", name="Capture").click()
+    expect(page.get_by_role("link", name="Reopen board")).to_be_visible()
+    assert kept(site)["applet"] == ["board", "view=side by side", "tab=2"]
+    page.locator(".message").last.get_by_role("button", name="Undo").click()
+    expect(link.first).to_be_visible()
+    page.get_by_role("button", name="Resume").click()
+    expect(page.locator("#reopen")).to_have_attribute(
+        "href", "https://apps.example/git-diff?file=src%2Fa%20b.py"
+    )
+    expect(page.locator(".message").last).to_contain_text("Resumed: 1 file, applet git-diff, 1 port.")
+    assert page.url.startswith(site.address)
+    assert len(page.context.pages) == 1
 
 
 def test_an_item_is_completed_added_and_removed(site: Site, page: Page) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
-from foveal.cli.app import PROGRAMS, SECTIONS
+from foveal.cli.app import FIRST, PROGRAMS, SECTIONS
 from foveal.cli.decide import login_name
 from foveal.cli.watch import TOPICS
 from foveal.daemon.core import events
+from foveal.ipc.version import __version__
 
 from tests.command_cases import CommandLine
 
@@ -132,10 +134,28 @@ def test_watch_prints_events_as_they_come(foveal: CommandLine) -> None:
     assert (event["topic"], event["data"]["project"]) == ("experience.grafted", root)
 
 
-def test_the_help_lists_all_commands(foveal: CommandLine) -> None:
-    output = foveal.says("--help")
+def test_the_help_lists_ten_commands_and_all_where_asked(foveal: CommandLine) -> None:
+    short = foveal.says("--help")
+    listed = re.findall(r"^  (\w+)  ", short.split("\nCommands:\n")[1], re.MULTILINE)
+    assert tuple(listed) == FIRST
+    assert "foveal help --all" in short
+    assert foveal.says() == foveal.says("help") == short
+    output = foveal.says("help", "--all")
+    assert foveal.says("--help", "--all") == foveal.says("--all", "-h") == output
     for title, commands in SECTIONS.items():
         assert f"\n{title}:\n" in output
         assert all(f"\n  {name} " in output for name in (*commands, *PROGRAMS.get(title, {})))
-    assert "..." not in output.split("Context:")[1]  # no help was cut
-    assert foveal.says() == output
+    assert "..." not in output.split(f"{next(iter(SECTIONS))}:")[1]  # no help was cut
+    assert foveal.says("help", "items", "put").startswith("Usage: foveal items put ")
+    assert foveal.fails("help", "items", "putt", code=2).endswith("did you mean foveal items put?\n")
+    assert "query has no commands of its own" in foveal.fails("help", "query", "x", code=2)
+    assert "hook must come first" in foveal.fails("help", "hook", code=2)
+
+
+def test_versions_of_program_and_daemon(foveal: CommandLine) -> None:
+    assert foveal.says("--version") == f"foveal {__version__}\n"
+    told = foveal.json("version")
+    assert told == json.loads(foveal.says("--version", "--json"))
+    assert (told["version"], told["daemon"]["version"]) == (__version__, __version__)
+    assert f"(pid {told['daemon']['pid']})" in foveal.says("version")
+    assert foveal.json("version", "--socket", "/nowhere/s")["daemon"] is None

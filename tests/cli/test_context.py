@@ -19,7 +19,7 @@ def test_it_prints_the_context_and_remarks_beside_it(foveal: CommandLine) -> Non
     assert "Use the repository's logger." in output
     assert "def login(user: str) -> Session:" in output
     assert all(line.startswith("note: ") for line in errors.splitlines())
-    assert "note: focus path 'gone.py' doesn't exist in the project\n" in errors
+    assert "note: focus path 'gone.py' doesn't exist in the project; name a file" in errors
     assert " ms" in errors.splitlines()[-1]
     assert foveal(*asked)[1] == output, "the same project gives the same bytes"
     assert foveal(*asked, "-q") == (0, output, "")
@@ -71,6 +71,36 @@ def test_options_reach_the_daemon(foveal: CommandLine, tmp_path: Path) -> None:
     assert "Call " not in errors
 
 
+def test_a_session_is_named_chosen_or_offered(foveal: CommandLine) -> None:
+    root = str(foveal.folder)
+    foveal.json("up", ".")
+    assert foveal("context", "--session", "last")[2].startswith("error: no session of this project is open\n")
+    assert "session" not in foveal("context", "a cart")[2]
+    for session_id in ("s-old", "s-new"):
+        foveal.daemon.call("CreateSession", cwd=root, session_id=session_id, agent_name="claude-code")
+    foveal.json(
+        "items", "put", "rule", "sql", "--include", "manual", "--text", "Never build SQL from strings."
+    )
+    foveal.json("sessions", "add", "s-new", "rule", "sql")
+    code, plain, errors = foveal("context", "a cart")
+    assert (code, "Never build SQL" in plain) == (0, False)
+    assert errors.startswith("note: of no session; for what claude-code's session s-new (last heard of 20")
+    assert " would get, add: --session last\n" in errors
+    code, output, errors = foveal("context", "a cart", "--session", "last")
+    assert (code, "Never build SQL" in output) == (0, True)
+    assert errors.startswith("note: what claude-code's session s-new ")
+    built = foveal.json("contexts", "--session", "s-new")["contexts"]
+    assert [context["preview"] for context in built] == [True], (
+        "an agent isn't taken to have what is looked at"
+    )
+    told = foveal.fails("context", "--session", "last", "--focus", "README.md", code=2)
+    assert "--focus would stay in that agent's scope" in told
+    foveal.set("FOVEAL_SESSION", "s-new")
+    assert foveal("context", "a cart", "--preview", "-q")[1] == output
+    foveal.daemon.call("EndSession", session_id="s-new")
+    assert "session s-old" in foveal("context", "--session", "last")[2]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "error"),
     [
@@ -80,6 +110,7 @@ def test_options_reach_the_daemon(foveal: CommandLine, tmp_path: Path) -> None:
             1,
             "{cwd}/../../../../etc/passwd lies outside of the project",
         ),
+        (("--focus", ""), 2, "a --focus is empty"),
         (("--max-tokens", "0"), 2, "invalid value for '--max-tokens'"),
         (("--max-tokens", "99999999999"), 1, "max_tokens must be from 1 to "),
         (("--cwd", "none"), 2, "invalid value for '--cwd': none is not a folder"),

@@ -76,7 +76,7 @@ def test_what_can_not_be_put_or_deleted(foveal: CommandLine) -> None:
     check(
         ["put", "rule", "x", "--include", "agent", "--file", "large"], 1, "large is larger than 262,144 bytes"
     )
-    check(["put", "rule", "x", "--include", "agent", "--level", "7"], 2, "7 is not in the range 100<=x<=999")
+    check(["put", "rule", "x", "--include", "agent", "--level", "0"], 2, "0 is not in the range 1<=x<=999")
     check(["delete", "rule", "nope"], 1, "hint: foveal items list\n")
     check(["delete", "rule", "CLAUDE.md"], 1, "wasn't put by a client")
     check(["lst"], 2, "hint: did you mean foveal items list?")

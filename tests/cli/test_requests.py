@@ -48,7 +48,7 @@ def test_what_was_sent_is_shown_as_it_was(foveal: CommandLine) -> None:
     assert messages["messages"][-1] == {"role": "user", "content": "add up prices"}
     shown = foveal.says(*show)
     assert shown.startswith(f"{request}\n20")
-    assert "\nitems:\n  always        rule CLAUDE.md\n" in shown
+    assert "\nrules:\n  always    300        CLAUDE.md\n" in shown
     assert "tokens  focus        web/money.ts\n" in shown
     assert foveal.json(*show)["context"] == reply["context"]
 
@@ -79,10 +79,19 @@ def test_a_request_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     request = {
         **REQUEST,
         "items": [
-            {"type": "rule", "name": "a\x1b", "include_mode": "agent", "similarity_score": 0.625},
+            {
+                "type": "rule",
+                "name": "a\x1b",
+                "include_mode": "agent",
+                "similarity_score": 0.625,
+                "priority_level": 500,
+            },
+            {"type": "rule", "name": "Zed", "include_mode": "always", "priority_level": 1},
             {"type": "tool", "name": "get", "server_name": "x", "include_mode": "manual"},
         ],
-        "considered": [{"type": "rule", "name": "b", "similarity_score": 0.2, "reason": "floor"}],
+        "considered": [
+            {"type": "rule", "name": "b", "similarity_score": 0.2, "reason": "floor", "priority_level": 100}
+        ],
         "slices": [
             {
                 "id": "f",
@@ -98,15 +107,17 @@ def test_a_request_reads(monkeypatch: pytest.MonkeyPatch) -> None:
         "degraded": ["no model"],
         "referred": [{"type": "tool", "name": "get", "server_name": "x"}],
     }
-    head, about, *lines = describe(request)
+    head, about, *lines = describe(request, {("tool", "get", "x"): "Get a thing"})
     assert head == "req_1"
     assert about.endswith(", 1,234 tokens, 4.9 kB, 2.2 ms")
     assert lines == [
-        "items:",
-        "  agent   0.62  rule a\\x1b",
-        "  manual        tool get of x  (the reply referred to it)",
+        "rules:",
+        "  always    001        Zed",
+        "  agent     500  0.62  a\\x1b",
+        "tools:",
+        "  manual               get of x  (the reply referred to it)  Get a thing",
         "considered and left out:",
-        "  floor   0.20  rule b",
+        "  floor     100  0.20  rule b",
         "slices:",
         "  focus    1,200 tokens  document     a.py (shortened)",
         "  horizon     34 tokens  skeleton     map",
@@ -115,7 +126,7 @@ def test_a_request_reads(monkeypatch: pytest.MonkeyPatch) -> None:
         "time:",
         "        1.5 ms  search",
     ]
-    assert len(list(describe(REQUEST))) == 2
+    assert len(list(describe(REQUEST, {}))) == 2
 
 
 def test_without_ids_it_is_the_last_one(foveal: CommandLine) -> None:

@@ -154,6 +154,11 @@ def test_init_asks_once_and_takes_names(
     assert "and index ~/src/shop?" in asked[0]
     assert "note: nothing was changed\n" in errors
     assert settings_tree(daemon) == before
+    asked = answer(monkeypatch, "d", "n")
+    code, output, _ = foveal("init")
+    assert (code, len(asked)) == (1, 2)
+    assert "--- ~/.codex/config.toml\n" in output.partition("Project\n")[2]
+    assert settings_tree(daemon) == before
     asked = answer(monkeypatch, "nobody", "codex claude", "how do sessions expire?")
     code, output, _ = foveal("init")
     assert code == 0

@@ -183,7 +183,10 @@ def test_a_definition_in_focus_has_its_lines(shop: Desk) -> None:
     assert "MAX_AGE" not in text
     built = shop.build("src/shop/sessions.py#Session.nothing")
     assert "Not found in this file." in built.reply["context"]
-    assert any("no definition of that name" in gap for gap in built.reply["gaps"])
+    assert "no definition of that name" in built.reply["gaps"][0]
+    for wanted, near in (("touch", "Session.touch"), ("Session.tuoch", "Session.touch")):
+        [gap, *_] = shop.build(f"src/shop/sessions.py#{wanted}").reply["gaps"]
+        assert gap.endswith(f"has no definition of that name; there is src/shop/sessions.py#{near}")
 
 
 def test_imports_that_lead_nowhere_are_gaps(shop: Desk) -> None:

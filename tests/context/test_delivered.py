@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
 from foveal.daemon.context.delivered import masked_sent
+from foveal.daemon.privacy.secret_gate import SAID_MAX
 from foveal.daemon.sessions.records import Sent, SentMessage
 
 from tests.site_cases import pages
@@ -24,3 +26,18 @@ def test_what_is_kept_is_masked_and_counted() -> None:
 def test_what_has_no_secret_is_kept_as_it_is() -> None:
     sent = Sent("x = 1", "Be kind.", "Why does login fail?")
     assert masked_sent(sent) == (sent, 0)
+
+
+@pytest.mark.parametrize("shift", [-60, -40, -20, 0, 20, 40])
+def test_of_a_very_long_prompt_the_two_ends_are_kept_without_the_halves_of_a_secret(shift: int) -> None:
+    half = SAID_MAX // 2 + shift
+    words = "to be. " * half
+    prompt = (
+        f"First {AWS}. {words[: half - 30]} {GITHUB} {words}{words} {GITHUB} {words[: half - 30]} {AWS} last"
+    )
+    kept = masked_sent(Sent("x = 1", "", prompt))[0].user_prompt
+    assert kept.startswith("First [masked]16+. to be.")
+    assert kept.endswith("[masked]16+ last")
+    assert "characters are not kept]" in kept
+    assert SAID_MAX - 100 < len(kept) < SAID_MAX + 100
+    assert not any(GITHUB[at : at + 12] in kept for at in range(len(GITHUB) - 11))

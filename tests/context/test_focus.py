@@ -9,6 +9,7 @@ from foveal.daemon.context.focus import (
     FOCUS_MAX,
     FOLDER_MAX,
     GLOBS_MAX,
+    HOW_TO_NAME,
     prompt_words,
     resolve_paths,
 )
@@ -73,7 +74,7 @@ def test_a_file_that_the_tree_does_not_know_is_looked_for_on_the_disk(tmp_path: 
     (tmp_path / "folder").mkdir()
     nodes, gaps = resolve("new.py", "new.py#f", "folder", root=str(tmp_path))
     assert nodes == ["new.py", "new.py#f"]
-    assert gaps == ["focus path 'folder' doesn't exist in the project"]
+    assert gaps == [f"focus path 'folder' doesn't exist in the project; {HOW_TO_NAME}"]
 
 
 @pytest.mark.parametrize(
@@ -81,8 +82,11 @@ def test_a_file_that_the_tree_does_not_know_is_looked_for_on_the_disk(tmp_path: 
     [
         ("lib/auth.py", "focus path 'lib/auth.py' doesn't exist in the project; there is src/auth.py"),
         ("query.py#f", "focus path 'query.py#f' doesn't exist in the project; there is src/db/query.py"),
-        ("lib/none.py", "focus path 'lib/none.py' doesn't exist in the project"),
-        ("*.rs", "focus path '*.rs' doesn't exist in the project"),
+        ("src/auth.py:12", "focus path 'src/auth.py:12' doesn't exist in the project; there is src/auth.py"),
+        ("auth.py:3-7", "focus path 'auth.py:3-7' doesn't exist in the project; there is src/auth.py"),
+        ("lib/none.py", f"focus path 'lib/none.py' doesn't exist in the project; {HOW_TO_NAME}"),
+        ("Session.login", "path#Name"),
+        ("*.rs", "focus path '*.rs' matches no file of the project"),
         ("a\0b", "focus path 'a\\x00b' doesn't exist in the project"),
         ("#x", "focus path '#x' doesn't exist in the project"),
         ("a*\\", "focus path 'a*\\\\' is not a valid glob: "),

@@ -73,9 +73,9 @@ def said_so(reply: dict[str, Any]) -> bool:
     return bool(reply["degraded"]) or reply["partial"]
 
 
-def test_no_shown_line_is_stale(daemon: DaemonProcess, tmp_path: Path) -> None:
+def test_no_shown_line_is_stale(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
     root = write_files(tmp_path / "p", {f"w{n}.py": f"VALUE_{n}_OF_{0:09} = 1\n" for n in range(WRITERS)})
-    daemon.open_ready(root)
+    shared_daemon.open_ready(root)
 
     def write(writer: int, number: int) -> None:
         # In place and of the same size: between two ticks of the clock no stat can tell them apart.
@@ -84,7 +84,7 @@ def test_no_shown_line_is_stale(daemon: DaemonProcess, tmp_path: Path) -> None:
         os.close(descriptor)
 
     stale: list[str] = []
-    with daemon.client() as client, writers(write) as done:
+    with shared_daemon.client() as client, writers(write) as done:
         for _ in range(ASKED):
             least = list(done)
             reply = ask(client, root, focus_paths=[f"w{n}.py" for n in range(WRITERS)])
@@ -92,11 +92,11 @@ def test_no_shown_line_is_stale(daemon: DaemonProcess, tmp_path: Path) -> None:
     assert not stale
 
 
-def test_no_signature_of_a_dependency_is_stale(daemon: DaemonProcess, tmp_path: Path) -> None:
+def test_no_signature_of_a_dependency_is_stale(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
     imports = "".join(f"import w{n}\n" for n in range(WRITERS))
     root = write_files(tmp_path / "p", {f"w{n}.py": f"def f_{n}_of_0(): ...\n" for n in range(WRITERS)})
     write_files(root, {"main.py": imports})
-    daemon.open_ready(root)
+    shared_daemon.open_ready(root)
 
     def write(writer: int, number: int) -> None:
         aside = tmp_path / f"w{writer}.py"
@@ -105,7 +105,7 @@ def test_no_signature_of_a_dependency_is_stale(daemon: DaemonProcess, tmp_path: 
 
     stale: list[str] = []
     silent = 0
-    with daemon.client() as client, writers(write) as done:
+    with shared_daemon.client() as client, writers(write) as done:
         for _ in range(ASKED):
             least = list(done)
             reply = ask(client, root, focus_paths=["main.py"])
@@ -118,15 +118,15 @@ def test_no_signature_of_a_dependency_is_stale(daemon: DaemonProcess, tmp_path: 
                 stale += [str(pair) for pair in shown if int(pair[1]) < least[int(pair[0])]]
     assert not stale
     # With writers that never rest most answers are caught by one; once they do, the answer is whole.
-    with daemon.client() as client:
+    with shared_daemon.client() as client:
         reply = ask(client, root, focus_paths=["main.py"], fresh="tree")
     assert not said_so(reply), reply["degraded"]
     assert not stale_lines(reply["context"], r"def f_(\d)_of_(\d+)", done)
 
 
-def test_no_file_of_the_tree_is_missed(daemon: DaemonProcess, tmp_path: Path) -> None:
+def test_no_file_of_the_tree_is_missed(shared_daemon: DaemonProcess, tmp_path: Path) -> None:
     root = write_files(tmp_path / "p", {f"gen/w{n}_0.py": "x = 1\n" for n in range(WRITERS)})
-    daemon.open_ready(root)
+    shared_daemon.open_ready(root)
     allowed = threading.Semaphore(0)
 
     def rename(writer: int, number: int) -> None:
@@ -135,7 +135,7 @@ def test_no_file_of_the_tree_is_missed(daemon: DaemonProcess, tmp_path: Path) ->
 
     missed: list[str] = []
     answered = 0
-    with daemon.client() as client, writers(rename, release=lambda: allowed.release(WRITERS)) as done:
+    with shared_daemon.client() as client, writers(rename, release=lambda: allowed.release(WRITERS)) as done:
         for _ in range(ASKED):
             # So many renames fall before and into the answer; a tree that never rests is a case of its own.
             allowed.release(3 * WRITERS)
@@ -148,16 +148,18 @@ def test_no_file_of_the_tree_is_missed(daemon: DaemonProcess, tmp_path: Path) ->
     assert answered > ASKED / 2
 
 
-def test_a_tree_that_never_rests_is_not_said_to_be_whole(daemon: DaemonProcess, tmp_path: Path) -> None:
+def test_a_tree_that_never_rests_is_not_said_to_be_whole(
+    shared_daemon: DaemonProcess, tmp_path: Path
+) -> None:
     root = write_files(tmp_path / "p", {f"gen/w{n}_0.py": "x = 1\n" for n in range(WRITERS)})
-    daemon.open_ready(root)
+    shared_daemon.open_ready(root)
 
     def rename(writer: int, number: int) -> None:
         (root / f"gen/w{writer}_{number - 1}.py").rename(root / f"gen/w{writer}_{number}.py")
 
     missed: list[str] = []
-    with daemon.client() as client, writers(rename) as done:
-        for _ in range(ASKED // 4):
+    with shared_daemon.client() as client, writers(rename) as done:
+        for _ in range(ASKED // 10):  # each waits as long as it may
             least = list(done)
             reply = ask(client, root, focus_paths=["gen"], fresh="tree")
             if not said_so(reply):
@@ -172,16 +174,16 @@ def ask(client: Client, root: Path, **params: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("full", [False, True])
 def test_a_project_that_is_reindexed_as_soon_as_it_is_opened_is_known_whole(
-    daemon: DaemonProcess, tmp_path: Path, full: bool
+    shared_daemon: DaemonProcess, tmp_path: Path, full: bool
 ) -> None:
     names = [f"{folder}m{n}.py" for folder in ("", "a/", "a/b/", "a/b/c/", "d/e/f/") for n in range(3)]
     root = write_files(tmp_path / "p", {name: f"def f{n}(): ...\n" for n, name in enumerate(names)})
-    with daemon.client() as client:
+    with shared_daemon.client() as client:
         client.call("OpenProject", {"path": str(root)}, DEADLINE_S)
         reindexed = client.call("ReindexProject", {"path": str(root), "full": full}, DEADLINE_S)
         assert reindexed["state"] != "ready"
-    daemon.open_ready(root)
-    [project] = daemon.call("Status", cwd=str(root))["projects"]
+    shared_daemon.open_ready(root)
+    [project] = shared_daemon.call("Status", cwd=str(root))["projects"]
     assert (project["files"], project["symbols"], project["degraded"]) == (len(names), len(names), [])
-    reply = daemon.call("Query", cwd=str(root), query="where is f14 defined", fresh="tree")
+    reply = shared_daemon.call("Query", cwd=str(root), query="where is f14 defined", fresh="tree")
     assert [one["path"] for one in reply["results"]] == ["d/e/f/m2.py"]

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import ClientSession, UnixConnector
-from foveal.ipc.paths import http_socket
 
 from tests.conftest import DaemonProcess
 from tests.daemon.test_methods import PROTOCOL, check_types, documented_fields, ready_shop
+from tests.site_cases import over_socket
 
 __all__ = ["ready_shop"]
 
@@ -141,16 +140,16 @@ def test_embedding_that_is_switched_off(shared_daemon: DaemonProcess, ready_shop
 
 
 async def test_over_http(shared_daemon: DaemonProcess, ready_shop: str) -> None:
-    async with ClientSession(connector=UnixConnector(http_socket(shared_daemon.socket))) as http:
+    async with over_socket(shared_daemon.socket) as http:
         question = {"cwd": ready_shop, "query": "who imports src/shop/auth.py?", "limit": 5, "min_score": 0}
-        async with http.post("http://d/rpc/Query", json=question) as response:
+        async with http.post("/rpc/Query", json=question) as response:
             reply = await response.json()
             assert (response.status, reply["route"], paths(reply)) == (
                 200,
                 "structural",
                 ["src/shop/cart.py"],
             )
-        async with http.post("http://d/rpc/Query", json={**question, "glob": "!x"}) as response:
+        async with http.post("/rpc/Query", json={**question, "glob": "!x"}) as response:
             assert (response.status, (await response.json())["data"]) == (400, {"field": "glob"})
-        async with http.get("http://d/rpc/Query", params={"cwd": ready_shop, "query": "x"}) as response:
+        async with http.get("/rpc/Query", params={"cwd": ready_shop, "query": "x"}) as response:
             assert (response.status, response.headers["Allow"]) == (405, "POST")

@@ -103,8 +103,13 @@ def test_the_record_tells_what_was_used(shared_daemon: DaemonProcess, project: P
     session = prepared(shared_daemon, project)
     reply = ask(shared_daemon, project, session, agent_name="codex")
     record = recorded(shared_daemon, session, reply)
-    for name in ("items", "tokens", "bytes", "degraded", "request_id"):
+    for name in ("tokens", "bytes", "degraded", "request_id"):
         assert record[name] == reply[name]
+    assert [item["priority_level"] for item in record["items"]] == [150, 300, 500, 500, 500, 500]
+    bare = [
+        {name: value for name, value in one.items() if name != "priority_level"} for one in record["items"]
+    ]
+    assert bare == reply["items"]
     spanless = [{name: value for name, value in one.items() if name != "span"} for one in reply["slices"]]
     assert record["slices"] == spanless  # where a slice stands is a matter of the answer's format
     assert (record["session_id"], record["project"]) == (session, str(project))

@@ -99,6 +99,9 @@ def test_a_scope_can_be_read(shared_daemon: DaemonProcess, root: str) -> None:
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", scope.pop("created_at"))
     assert 0 < scope.pop("memory_bytes") < 10_000_000
     assert isinstance(scope.pop("hot_nodes"), list)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", scope.pop("last_used"))
+    assert scope.pop("last_context_id") == reply["context_id"]
+    assert scope.pop("layers") == reply["layers"]
     assert scope == {
         "scope_id": reply["scope_id"],
         "project": root,
@@ -110,7 +113,63 @@ def test_a_scope_can_be_read(shared_daemon: DaemonProcess, root: str) -> None:
         "expanded": [],
         "constraints": ["Be brief."],
         "inherited_constraints": [],
+        "constraint_origins": [],
     }
+
+
+def test_a_scope_is_named_by_its_session_and_its_last_prompt(shared_daemon: DaemonProcess, root: str) -> None:
+    call = shared_daemon.call
+    session = call("CreateSession", cwd=root, name="payment bug", agent_name="lead")["session_id"]
+    secret = "key=sk_live_4eC39HqLyjWDarjtT1zdp7dc"
+    given = call("GetContext", cwd=root, session_id=session, prompt=f"fix {secret}\nsoon")
+    call("GetContext", scope_id=given["scope_id"], prompt="only a look", preview=True)
+    for scope in (
+        call("GetScope", scope_id=given["scope_id"]),
+        *(one for one in call("ListScopes")["scopes"] if one["scope_id"] == given["scope_id"]),
+    ):
+        assert scope["session_title"] == "payment bug"
+        assert scope["last_prompt"].startswith("fix ")
+        assert secret.partition("=")[2] not in scope["last_prompt"]
+        assert scope["last_context_id"] == given["context_id"]
+        assert scope["layers"] == given["layers"]
+    assert call("ListScopes", cwd=root)["degraded"] == []
+
+
+def test_a_scope_tells_what_it_shows_now_and_what_changed(shared_daemon: DaemonProcess, root: str) -> None:
+    call = shared_daemon.call
+    above = call("GetContext", cwd=root, session_id="top", agent_name="lead", constraints=["No network."])
+    asked = {"prompt": "how does login work?"}
+    first = call(
+        "GetContext",
+        cwd=root,
+        session_id="below",
+        parent_scope_id=above["scope_id"],
+        focus_paths=["README.md"],
+        constraints=["Be brief."],
+        **asked,
+    )
+    scope_id = first["scope_id"]
+    assert "now" not in call("GetScope", scope_id=scope_id)
+    call("ExpandFocus", scope_id=scope_id, node_ids=["src/shop/auth.py"])
+    before = call("ListContexts", scope_id=scope_id)["contexts"]
+    scope = call("GetScope", scope_id=scope_id, layers=True, turns=5)
+    assert scope["constraint_origins"] == [
+        {"text": "No network.", "scope_id": above["scope_id"], "agent_name": "lead"}
+    ]
+    now = scope["now"]
+    assert now["prompt"] == asked["prompt"]
+    assert {"focus:README.md", "expansion:src/shop/auth.py"} <= {part["id"] for part in now["slices"]}
+    assert set(now["layers"]) == {"anchor", "focus", "horizon"}
+    assert "def login" in now["context"]
+    assert call("ListContexts", scope_id=scope_id)["contexts"] == before  # a look is no turn
+    second = call("GetContext", scope_id=scope_id, **asked)
+    turns = call("GetScope", scope_id=scope_id, turns=5)["turns"]
+    assert [turn["context_id"] for turn in turns] == [second["context_id"], first["context_id"]]
+    assert turns[1]["changes"] == []
+    changes = {change["id"]: change["change"] for change in turns[0]["changes"]}
+    assert changes["expansion:src/shop/auth.py"] == "new"
+    call("ReleaseScope", scope_id=above["scope_id"])
+    assert call("GetScope", scope_id=scope_id)["constraint_origins"] == [{"text": "No network."}]
 
 
 # Focus
@@ -221,7 +280,7 @@ def test_scopes_survive_a_restart(daemon: DaemonProcess, shop: Path, number: int
     assert after["context"] == before["context"]
     assert "- No network.\n- Be brief.\n" in after["context"]
     assert focus_ids(after) == ["focus:README.md", "expansion:src/shop/auth.py#login"]
-    volatile = {"memory_bytes", "hot_nodes"}
+    volatile = {"memory_bytes", "hot_nodes", "last_context_id", "last_used"}
     again = daemon.call("GetScope", scope_id=child["scope_id"])
     assert {key: again[key] for key in again.keys() - volatile} == {
         key: described[key] for key in described.keys() - volatile

@@ -169,10 +169,12 @@ def test_a_resume_tells_what_is_there(shared_daemon: DaemonProcess, project: Pat
     resumed = shared_daemon.call("ResumeSession", session_id=session)
     assert resumed == {
         "session_id": session,
-        "text": "Context of this session, as it was left:\nEnvironment: staging\nRelevant files:\n"
+        "text": "Context of this session, as it was left (1 file):\nEnvironment: staging\nRelevant files:\n"
         f"- {files[0]}\n(1 file not found)",
         "context": {"files": files},
         "missing_files": ["/nowhere/at/all.py"],
+        "summary": "1 file",
+        "applet": None,
     }
 
 

@@ -15,16 +15,16 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from aiohttp import ClientSession, ServerDisconnectedError, UnixConnector, web
+from aiohttp import ClientSession, ServerDisconnectedError, web
 from foveal.dashboard.app import IDLE_S, WebProcess
 from foveal.hooks.http import HttpFace
 from foveal.ipc.connection import Connection
 from foveal.ipc.listener import bind
+from foveal.ipc.paths import http_socket
 from foveal.ipc.server import Server
 
 from tests.dashboard_cases import eventually
-
-HOST = "http://d"
+from tests.site_cases import over_socket
 
 
 @pytest.fixture
@@ -38,13 +38,9 @@ def path() -> Iterator[str]:
 @pytest.fixture
 def listener(path: str) -> Iterator[socket.socket]:
     """Give the HTTP socket as the daemon makes it."""
-    with bind(http_path(path)) as found:
+    with bind(http_socket(path)) as found:
         found.listen(128)
         yield found
-
-
-def http_path(path: str) -> str:
-    return path.replace("foveal.sock", "foveal-http.sock")
 
 
 @asynccontextmanager
@@ -82,10 +78,6 @@ async def facing(
     return faces
 
 
-def browse(path: str) -> ClientSession:
-    return ClientSession(HOST, connector=UnixConnector(http_path(path), force_close=True, limit=0))
-
-
 async def hello(request: web.Request) -> web.Response:
     return web.Response(text="hello")
 
@@ -110,7 +102,7 @@ async def test_no_connection_is_lost_between_many_rounds(path: str, listener: so
         async with http.get("/") as reply:
             assert (reply.status, await reply.text()) == (200, "hello")
 
-    async with asyncio.timeout(60), browse(path) as http:
+    async with asyncio.timeout(60), over_socket(path) as http:
         serving = asyncio.create_task(serve())
         asked = 0
         while rounds < 30:
@@ -124,7 +116,7 @@ async def test_no_connection_is_lost_between_many_rounds(path: str, listener: so
 
 async def test_an_open_connection_keeps_it_alive(path: str, listener: socket.socket) -> None:
     faces = await facing(application(), listener, idle_s=0.001)
-    reader, writer = await asyncio.open_unix_connection(http_path(path))
+    reader, writer = await asyncio.open_unix_connection(http_socket(path))
     async with running(faces) as task:
         for _ in range(3):
             await asyncio.sleep(0.005)  # several times the idle time
@@ -141,7 +133,7 @@ async def test_a_stream_frees_its_connection_when_its_reader_hangs_up(
     path: str, listener: socket.socket
 ) -> None:
     async with daemon(path) as server, running(await facing(HttpFace(path).application(), listener)):
-        async with browse(path) as http, http.get("/events?topics=a") as stream:
+        async with over_socket(path) as http, http.get("/events?topics=a") as stream:
             assert stream.status == 200
             assert server.statistics().connections == 1
         await eventually(lambda: server.statistics().connections == 0)
@@ -197,8 +189,8 @@ async def check_end(
 
     It ends in good order, the stream too. A request that has no status was cut off: then it is 0.
     """
-    async with daemon(path) as server, child(path, listener) as faces, browse(path) as http:
-        idle, writer = await asyncio.open_unix_connection(http_path(path))
+    async with daemon(path) as server, child(path, listener) as faces, over_socket(path) as http:
+        idle, writer = await asyncio.open_unix_connection(http_socket(path))
         async with http.get("/events?topics=a") as stream:
             async with http.post("/rpc/Echo", json={"a": 1}) as reply:
                 assert await reply.json() == {"a": 1}
@@ -232,7 +224,7 @@ async def test_it_ends_on_a_signal(path: str, listener: socket.socket, number: s
 
 
 async def test_it_ends_when_nobody_asks(path: str, listener: socket.socket) -> None:
-    async with daemon(path), child(path, listener, "--idle-s", "0.05") as faces, browse(path) as http:
+    async with daemon(path), child(path, listener, "--idle-s", "0.05") as faces, over_socket(path) as http:
         async with http.get("/rpc/Ping") as reply:
             assert reply.status == 200
         assert await faces.end() == (0, "")
@@ -243,7 +235,7 @@ async def test_the_dashboards_port_is_free_when_the_daemon_has_ended(
 ) -> None:
     tcp = socket.create_server(("127.0.0.1", 0))
     address = tcp.getsockname()
-    async with daemon(path) as server, child(path, listener) as faces, browse(path) as http:
+    async with daemon(path) as server, child(path, listener) as faces, over_socket(path) as http:
         faces.lend(tcp)
         tcp.close()
         held = await asyncio.open_connection(*address)

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pytest
 from foveal.dashboard.pages.slices import slice_rows
-from foveal.dashboard.pages.turn import ROWS
+from foveal.dashboard.pages.turn import ROWS, item_columns
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
 from tests.site_cases import Pages, pages, read
@@ -202,3 +202,61 @@ async def test_what_changed_between_any_two_turns(
     foreign = ask(shared_daemon, folder, "a.py")["context_id"]
     async with pages.get(f"/turns/{two}/difference?with={foreign}") as reply:
         assert reply.status == 400
+
+
+# Rules, references and tools
+
+
+def test_items_of_a_turn_stand_in_columns_by_priority_and_name() -> None:
+    def item(kind: str, name: str, mode: str, **more: Any) -> dict[str, Any]:
+        return {"type": kind, "name": name, "include_mode": mode, **more}
+
+    tools = [
+        item("tool", name, "agent", server_name=server) for name, server in (("ask", "zoo"), ("ask", "bank"))
+    ]
+    sent = [item("rule", "Zed", "always"), item("rule", "b", "agent", similarity_score=0.7), *tools]
+    no_room = item("rule", "large", "manual", dropped=True)
+    left = {"type": "rule", "name": "far", "similarity_score": 0.1, "reason": "floor", "priority_level": 7}
+    record = {
+        "items": [{**sent[0], "priority_level": 1}],
+        "considered": [left],
+        "referred": [{"type": "rule", "name": "b"}],
+    }
+    known = {
+        ("rule", "b", ""): {"priority_level": 2, "description": "today's"},
+        ("rule", "Zed", ""): {"priority_level": 9},
+    }
+    rules, references, found = item_columns([*sent, no_room], record, known)
+    rows = [(row["name"], row["priority_level"], row["include"], row["referred"]) for row in rules["sent"]]
+    assert rows == [("Zed", 1, "always", False), ("b", 2, "agent", True)]
+    assert rules["sent"][1]["description"] == "today's"
+    assert [(row["name"], row["why"]) for row in rules["left"]] == [
+        ("far", "score too low"),
+        ("large", "no room"),
+    ]
+    assert (references["sent"], references["left"]) == ([], [])
+    assert [row["server_name"] for row in found["sent"]] == ["bank", "zoo"]
+
+
+async def test_a_turn_shows_its_items_with_badge_priority_server_and_description(
+    pages: Pages, shared_daemon: DaemonProcess, root: str
+) -> None:
+    items: list[dict[str, Any]] = [
+        {
+            "type": "rule",
+            "name": "first",
+            "text": "Be exact.",
+            "priority_level": "001",
+            "description": HOSTILE,
+        },
+        {"type": "tool", "name": "query", "server_name": "db", "description": "Run a query"},
+    ]
+    for item in items:
+        shared_daemon.call("PutItem", cwd=root, item={"include": "always", **item})
+    shared_daemon.call("CreateSession", cwd=root, session_id="with-items")
+    given = ask(shared_daemon, root, session_id="with-items", prompt="who logs in?")
+    page = await read(pages, f"/turns/{given['context_id']}")
+    rules, tools = (page.split(f'id="column-{kind}"')[1].split("</section>")[0] for kind in ("rule", "tool"))
+    assert re.search(r">first</a>.*?>Always</span>.*?>001</span>.*?&lt;script&gt;alert", rules, re.DOTALL)
+    assert re.search(r'"server">db</span>.*?>query</a>.*?>500</span> *Run a query', tools, re.DOTALL)
+    assert rules.index(">first<") < rules.index(">CLAUDE.md<")

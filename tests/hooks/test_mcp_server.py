@@ -150,7 +150,7 @@ async def test_project_from_folder_root_or_option(
 
     assert await project(cwd=ready / "src" / "shop") == str(ready)
     assert await project(cwd=ready, list_roots_callback=roots) == str(other)
-    assert await project("--project", str(ready), cwd=tmp_path, list_roots_callback=roots) == str(ready)
+    assert await project("--cwd", str(ready), cwd=tmp_path, list_roots_callback=roots) == str(ready)
 
 
 async def test_hung_and_killed_daemons(daemon: DaemonProcess, shop: Path) -> None:

@@ -79,10 +79,10 @@ def test_the_folder_and_the_only_file_of_a_search_belong_to_its_places() -> None
 def test_names_of_files_are_searched() -> None:
     listed = "./src/a.py\n./src/b.py\n"
     places = (("src/a.py", 0), ("src/b.py", 0))
-    assert of_bash("find . -name '*.py'", listed) == ToolUse("*.py", for_files=True, places=places)
-    assert of_bash("fd pay src") == ToolUse("pay", for_files=True)
+    assert of_bash("find . -name '*.py'", listed) == ToolUse("*.py", places=places)
+    assert of_bash("fd pay src") == ToolUse("pay")
     for options in ("-e java", "--extension java", "--extension=java", "-HIe java", "-E build -e java"):
-        assert of_bash(f"fd {options} UserService") == ToolUse("UserService", for_files=True), options
+        assert of_bash(f"fd {options} UserService") == ToolUse("UserService"), options
     assert of_bash("fd pay -x wc") is None
 
 

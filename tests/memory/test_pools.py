@@ -159,6 +159,25 @@ def test_a_decision_that_was_made_elsewhere_can_be_made_here(tree: Worktree, tmp
     assert decisions(pool) == decisions(other) == ["same"]
 
 
+def test_a_failure_marks_no_decision_of_another_work_tree(tree: Worktree, tmp_path: Path) -> None:
+    every = Pools(Criteria(), System())
+    main = Worktree(os.path.dirname(tree.common), tree.common)
+    pool, other = (
+        opened(each, tmp_path, every, folder=tmp_path / "state/main", worktree=each) for each in (tree, main)
+    )
+    Path(tree.root, "new.py").write_text("new\n")
+    [there] = pool.graft([draft("made there", files_touched=("new.py",))]).ids
+    other.refresh()
+    failed = other.graft([draft(f"{there} failed here", outcome="failure")])
+    assert failed.warnings == (
+        (0, f"it names {there}, which shows in other work trees only, so that isn't marked"),
+    )
+    pool.refresh()
+    assert [each.marks for each in pool.list()[0] if each.id == there] == [()]
+    assert pool.graft([draft(f"{there} failed there", outcome="failure")]).warnings == ()
+    assert [mark.kind for each in pool.list()[0] if each.id == there for mark in each.marks] == ["failure"]
+
+
 def test_work_trees_are_read_again_when_one_comes_moves_or_goes(tree: Worktree) -> None:
     read: list[str] = []
 

@@ -108,6 +108,11 @@ def test_there_is_a_limit(tmp_path: Path) -> None:
 RULE: dict[str, Any] = {"type": "rule", "name": "commits", "include": "always", "text": "Sign them."}
 
 
+@pytest.mark.parametrize(("given", "level"), [(1, 1), (999, 999), ("001", 1), ("42", 42), (None, None)])
+def test_a_priority_level_may_have_three_digits(given: Any, level: int | None) -> None:
+    assert draft_of(RULE | {"priority_level": given}).priority_level == level
+
+
 @pytest.mark.parametrize(
     ("changes", "field"),
     [
@@ -135,10 +140,12 @@ RULE: dict[str, Any] = {"type": "rule", "name": "commits", "include": "always", 
         ({"text": "a\0b"}, "item.text"),
         ({"text": "\u202egnihton"}, "item.text"),
         ({"description": "x" * 3_000}, "item.description"),
-        ({"priority_level": 99}, "item.priority_level"),
+        ({"priority_level": 0}, "item.priority_level"),
         ({"priority_level": 1000}, "item.priority_level"),
         ({"priority_level": True}, "item.priority_level"),
-        ({"priority_level": "100"}, "item.priority_level"),
+        ({"priority_level": "000"}, "item.priority_level"),
+        ({"priority_level": "1x"}, "item.priority_level"),
+        ({"priority_level": "0001"}, "item.priority_level"),
         ({"source": "a\nb"}, "item.source"),
     ],
 )

@@ -103,6 +103,14 @@ def test_a_floor_that_is_set_decides_alone() -> None:
     check(below, dict.fromkeys("abcde", "+top_n"), all_of_them)
 
 
+def test_include_score_takes_all_from_it_on() -> None:
+    found = [evidence(name, score) for name, score in {"a": 0.9, "b": 0.61, "c": 0.6, "d": 0.59996}.items()]
+    above = Profile(top_k=1, top_n=0, floor=0.95, near_best=0.99, include_score=0.6)
+    check(found, dict.fromkeys("abcd", "+include_score"), above)
+    check([*found, evidence("e", 0.599)], dict.fromkeys("abcd", "+include_score"), above)
+    check(found[:2], {"b": "+include_score", "a": "denied"}, above, {key_of(found[0].item): "denied"})
+
+
 def test_presets_take_more_from_the_smallest_to_the_largest() -> None:
     scores = {"a": 0.5, "b": 0.48, "c": 0.4, "d": 0.32}
     found = [evidence(name, score) for name, score in scores.items()]

@@ -249,7 +249,7 @@ def item(**fields: Any) -> str:
         (item(name=None), "name"),
         (item(include="sometimes"), "include must be one of"),
         (item(include="glob"), "globs must name"),
-        (item(priority_level=5), "priority_level"),
+        (item(priority_level=1000), "priority_level must be from 1 to 999"),
         (item() + "\n" + item(text="y"), "line 1 has a rule 'a' already"),
         ("items = 3", r"begin with \[\[items\]\]"),
         ("items = [1]", r"begin with \[\[items\]\]"),

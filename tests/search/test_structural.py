@@ -225,7 +225,18 @@ def places(found: GraphAnswer) -> list[str]:
                 "shop/views.py:15",
                 "tests/test_views.py#visit:5",
                 "tests/test_views.py#test_visits:9",
-                "shop/views.py#main:12?",
+            ],
+        ),
+        # Whoever saves a base may save a guest.
+        (
+            "impact",
+            ["Guest.save"],
+            [
+                "shop/auth.py#login:7?",
+                "shop/views.py#main:10?",
+                "shop/views.py#handle:6?",
+                "shop/views.py:15?",
+                "tests/test_views.py#visit:5?",
             ],
         ),
         ("impact", ["ping"], ["b.py#pong:4"]),
@@ -334,7 +345,7 @@ def test_a_name_that_means_nothing(project: Indexed, relation: Relation, written
     assert found.remarks[0].startswith(said) or not written.strip(".:")
 
 
-@pytest.mark.parametrize(("depth", "count"), [(0, 2), (1, 2), (2, 5), (3, 6), (99, 6), (-1, 2)])
+@pytest.mark.parametrize(("depth", "count"), [(0, 2), (1, 2), (2, 4), (3, 5), (99, 5), (-1, 2)])
 def test_an_impact_is_followed_to_a_depth(project: Indexed, depth: int, count: int) -> None:
     assert len(ask(project, "impact", "login", depth=depth).hits) == count
 
@@ -393,6 +404,31 @@ def test_circles_end(tmp_path: Path) -> None:
     assert places(ask(project, "overrides", "A.go")) == ["a.py#B.go:7"]
     assert places(ask(project, "impact", "A.go", depth=20)) == ["a.py#B.go:8"]
     assert places(ask(project, "tests", "A.go")) == []
+
+
+def test_tests_are_found_by_the_names_of_what_reaches_a_definition_and_helpers_are_only_named(
+    tmp_path: Path,
+) -> None:
+    files: dict[str, str | bytes] = {
+        "app.py": "class App:\n    def add_page(self):\n        draw()\n\n\ndef draw():\n    pass\n",
+        "tests/conftest.py": "def page(app):\n    app.add_page()\n\n\ndef plain():\n    draw()\n",
+        "tests/test_app.py": (
+            "def test_page(app):\n    app.add_page()\n    app.add_page()\n\n\ndef test_draw():\n    draw()\n"
+        ),
+    }
+    links: list[Given] = [
+        ("app.py", 3, "call", "draw", "App.add_page", "app.py#draw"),
+        ("tests/conftest.py", 2, "call", "add_page", "page", "name"),
+        ("tests/conftest.py", 6, "call", "draw", "plain", "app.py#draw"),
+        ("tests/test_app.py", 2, "call", "add_page", "test_page", "name"),
+        ("tests/test_app.py", 3, "call", "add_page", "test_page", "name"),
+        ("tests/test_app.py", 7, "call", "draw", "test_draw", "app.py#draw"),
+    ]
+    found = ask(linked(tmp_path, files, links), "tests", "draw")
+    assert places(found) == ["tests/test_app.py#test_draw:7", "tests/test_app.py#test_page:2?"]
+    assert found.hits[1].via == "App.add_page → draw"
+    helpers = "tests/conftest.py#plain, tests/conftest.py#page"
+    assert found.remarks == (f"helpers of tests reach it too: {helpers}",)
 
 
 def test_files_that_wait_to_be_linked_are_told_of(tmp_path: Path) -> None:

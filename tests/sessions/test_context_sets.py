@@ -8,9 +8,12 @@ import pytest
 from foveal.daemon.core.errors import InvalidRequest, TooLarge
 from foveal.daemon.sessions.context_sets import (
     MAX_ENTRY_CHARACTERS,
+    Applet,
     SetMode,
     SetOutcome,
+    applet_in,
     checked_entries,
+    given_applet,
     name_warnings,
     replace_context,
     resume_text,
@@ -144,7 +147,8 @@ def test_the_text_says_all_that_is_set(tmp_path: Path) -> None:
     )  # fmt: skip
     resume = resume_text(session)
     assert resume.text == (
-        "Context of this session, as it was left:\n"
+        "Context of this session, as it was left"
+        " (2 files, applet board, 2 endpoints, 2 ports, 1 in people):\n"
         "Intent: fix the login\n"
         "Environment:\n"
         "  NODE_ENV=test\n"
@@ -163,14 +167,43 @@ def test_the_text_says_all_that_is_set(tmp_path: Path) -> None:
 
 
 def test_each_part_stands_alone() -> None:
-    def check(one: Session, *expected: str) -> None:
-        lines = resume_text(one).text.split("\n")
-        assert lines == ["Context of this session, as it was left:", *expected]
+    def check(one: Session, summary: str, *expected: str) -> None:
+        resume = resume_text(one)
+        head, *lines = resume.text.split("\n")
+        assert (resume.summary, lines) == (summary, [*expected])
+        assert head == f"Context of this session, as it was left{summary and f' ({summary})'}:"
 
-    check(session(files=("/tmp",)), "Relevant files:", "- /tmp")
-    check(session(files=("/gone",)), "Relevant files:", "(1 file not found)")
-    check(session(applet=("board",)), "Last applet: board")
-    check(session(ports=("80",)), "ports: 80")
+    check(session(files=("/tmp",)), "1 file", "Relevant files:", "- /tmp")
+    check(session(files=("/gone",)), "", "Relevant files:", "(1 file not found)")
+    check(session(applet=("board",)), "applet board", "Last applet: board")
+    check(session(ports=("80",)), "1 port", "ports: 80")
+    kept = session(files=("/tmp", "/gone", "/usr"), applet=("git-diff", "file=a"), ports=("80",))
+    assert resume_text(kept).summary == "2 files, applet git-diff, 1 port"
+
+
+TEMPLATE = "https://apps.example/{slug}?{params}"
+
+
+def test_a_resume_offers_to_reopen_the_applet() -> None:
+    resume = resume_text(session(applet=("git-diff", "file=a b.py", "bare")), TEMPLATE)
+    address = "https://apps.example/git-diff?file=a%20b.py&bare="
+    assert resume.applet == Applet("git-diff", {"file": "a b.py", "bare": ""}, address)
+    assert resume.text.endswith(f"\nLast applet: git-diff (file=a b.py, bare=), to reopen at {address}")
+    secret = session(applet=("board", "token=ghp_0123456789abcdefghij0123456789abcdef"))
+    assert applet_in(secret.context["applet"], TEMPLATE) == Applet(
+        "board", {"token": secret.context["applet"][1][6:]}
+    )
+
+
+def test_an_applet_is_given_by_its_address() -> None:
+    address = "https://apps.example/git-diff?file=a%20b.py&tab=2"
+    assert given_applet([address], TEMPLATE) == ("git-diff", "file=a b.py", "tab=2")
+    assert given_applet(["git-diff", "tab=2"], TEMPLATE) == ("git-diff", "tab=2")
+    assert given_applet([address], "") == (address,)
+    for other in ("https://apps.example.evil/x?a=1", "javascript://apps.example/x"):
+        with pytest.raises(InvalidRequest, match=r"no address of applet\.url") as raised:
+            given_applet([other], TEMPLATE)
+        assert raised.value.field == "items"
 
 
 def check(set_name: str, given: list[str], *expected: str) -> None:

@@ -25,7 +25,7 @@ from .symbols import UniqueNames, section_ends, sections, symbols_of
 
 log = logging.getLogger(__name__)
 
-PARSER_VERSION: int = 10
+PARSER_VERSION: int = 11
 """Increment this when the same bytes would give another result; stored files are then parsed again."""
 
 
@@ -126,14 +126,19 @@ def _blocks(text: str, row: Language, lines: int) -> Iterable[Symbol]:
     named = list(row.blocks(row.name, text))
     written = text.split("\n")
     names = UniqueNames()
-    path: list[str] = []
+    around: list[tuple[int, str]] = []
     ends = section_ends([(first + 1, level) for first, level, _ in named], lines)
     for (first, level, name), end in zip(named, ends, strict=True):
-        path = [*path[: level - 1], name]
-        last = next((at for at in range(end, first + 1, -1) if written[at - 1].strip()), first + 1)
-        if len(full := "/".join(path)) <= MAX_NAME:
+        while around and around[-1][0] >= level:
+            around.pop()
+        full = f"{around[-1][1]}/{name}" if around else name
+        if len(full) <= MAX_NAME:
+            full = names.unique(full)
+            last = next((at for at in range(end, first + 1, -1) if written[at - 1].strip()), first + 1)
             head = written[first].strip()[:MAX_SIGNATURE]
-            yield Symbol(names.unique(full), "section", first + 1, last, head, "", level - 1)
+            # A heading may begin with a label or a line above its title.
+            yield Symbol(full, "section", first + 1, last, head if name in head else name, "", len(around))
+            around.append((level, full))
 
 
 def _references(toolbox: _Toolbox, root: Node, reader: ReferenceReader, facts: Iterable[Match]) -> References:
