@@ -152,7 +152,12 @@ def test_a_scope_tells_what_it_shows_now_and_what_changed(shared_daemon: DaemonP
     assert "now" not in call("GetScope", scope_id=scope_id)
     call("ExpandFocus", scope_id=scope_id, node_ids=["src/shop/auth.py"])
     before = call("ListContexts", scope_id=scope_id)["contexts"]
-    scope = call("GetScope", scope_id=scope_id, layers=True, turns=5)
+    with shared_daemon.subscribed("context.built") as client:
+        scope = call("GetScope", scope_id=scope_id, layers=True, turns=5)
+        other = call("GetContext", cwd=root, session_id="other")
+        assert (
+            next_event(client, "context.built")["data"]["context_id"] == other["context_id"]
+        )  # nobody is told of a look
     assert scope["constraint_origins"] == [
         {"text": "No network.", "scope_id": above["scope_id"], "agent_name": "lead"}
     ]
