@@ -1,4 +1,5 @@
-"""Words of programming in German, Spanish and Chinese, with the English words that source code has for them.
+"""Words of programming in other languages, with the English words that source code has for them: German,
+Spanish, Chinese, French, Portuguese, Japanese and Russian.
 
 The default embedding model knows English only: of forty such words it put eight next to the right one among
 eighty English words.
@@ -15,6 +16,7 @@ from typing import Final
 
 from ..index.records import STOP_WORDS
 from .question import Question, take_apart
+from .stop_words import FOREIGN_STOP_WORDS
 
 _TABLE = Path(__file__).with_name("glossary.toml")
 
@@ -23,7 +25,7 @@ BEGINNING_MIN, INSIDE_MIN = 4, 6
 `Sitzungen`), and for one that has it inside: compounds (`fehler` in `Netzwerkfehler`)."""
 
 HAN_MIN: Final = 2
-"""Characters of the shortest Chinese entry."""
+"""Characters of the shortest Chinese or Japanese entry."""
 
 READ_CHARACTERS: Final = 2_000
 """Characters at the beginning of a text that are read; of five megabytes it would take seconds."""
@@ -31,19 +33,10 @@ READ_CHARACTERS: Final = 2_000
 ADDED_MAX: Final = 24
 """Maximum number of English words that are added to a question."""
 
-_ASKED_WORDS: Final = """
-    aber als auch auf aus bei beim bis dass dem den der des die diese dieser dieses durch ein eine einem einen
-    einer es für gibt hat ich ist kann mit muss nach nicht noch nur oder ohne sich sind soll über um und vom
-    von vor wann warum was wenn werden wer wie wird wo woher zu zum zur
-    al cada como cómo con cuando cuándo cual cuál de del desde donde dónde el en entre esta este está están
-    hay la las lo los más para pero por porque que qué se según ser si sin sobre son su sus un una unos y ya
-"""
-"""Words of German and Spanish without a meaning of their own, by which the language is recognized."""
-
-_ASKED: Final = frozenset(_ASKED_WORDS.split())
 _ENGLISH: Final = frozenset(STOP_WORDS.split())
 _WORD = re.compile(r"[^\W\d_]+")
-_HAN = re.compile(r"[\u4e00-\u9fff]+")
+_HAN = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]+")
+_CYRILLIC = re.compile(r"[\u0400-\u04ff]")
 _ACCENT = re.compile(r"[\u0300-\u036f]")
 
 
@@ -54,20 +47,21 @@ def understand(text: str) -> Question:
 
 
 def in_english(text: str) -> str:
-    """Return the English words for those of a question in German, Spanish or Chinese, "" if it isn't in one.
+    """Return the English words for those of a question in another language, "" if it isn't in one.
 
-    A question is in one of them if it has Chinese characters, or more words of `_ASKED_WORDS` than English
-    stop words, so that nothing changes for a question in English."""
+    A question is in one if it has Chinese, Japanese or Cyrillic characters, or more stop words of other
+    languages than English ones, so that nothing changes for a question in English."""
     text = text[:READ_CHARACTERS]
-    chinese = _HAN.findall(text)
+    runs = [_plain(run) for run in _HAN.findall(text)]
     words = [word.lower() for word in _WORD.findall(text)]
-    if not chinese and sum(word in _ASKED for word in words) <= sum(word in _ENGLISH for word in words):
+    foreign = sum(word in FOREIGN_STOP_WORDS for word in words)
+    if not runs and not _CYRILLIC.search(text) and foreign <= sum(word in _ENGLISH for word in words):
         return ""
-    telling = [_plain(word) for word in words if word not in _ASKED]
+    telling = [_plain(word) for word in words if word not in FOREIGN_STOP_WORDS]
     said = f" {_plain(' '.join(words))}"
     found = [english for phrase, english in _phrases() if phrase in said]
     found += [english for word in telling for english in _known(word, BEGINNING_MIN, INSIDE_MIN)]
-    found += [english for run in chinese for english in _known(run, HAN_MIN, HAN_MIN)]
+    found += [english for run in runs for english in _known(run, HAN_MIN, HAN_MIN)]
     return " ".join(list(dict.fromkeys(" ".join(found).split()))[:ADDED_MAX])
 
 
@@ -94,7 +88,7 @@ def _entries() -> dict[str, str]:
     found: dict[str, str] = {}
     rows: dict[str, str] = tomllib.loads(_TABLE.read_text(encoding="utf-8"))
     for english, entries in rows.items():
-        for entry in re.split(r"[,;] |(?<=[\u4e00-\u9fff]) ", _plain(entries)):
+        for entry in re.split(r"[,;] |(?<=[\u3040-\u30ff\u4e00-\u9fff]) ", _plain(entries)):
             found[entry] = f"{found[entry]} {english}" if entry in found else english
     return found
 
