@@ -36,14 +36,61 @@ ADDED_MAX: Final = 24
 _ENGLISH: Final = frozenset(STOP_WORDS.split())
 _WORD = re.compile(r"[^\W\d_]+")
 _HAN = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]+")
-_CYRILLIC = re.compile(r"[\u0400-\u04ff]")
+_SEPARATOR = re.compile(r"[,;] |(?<=[\u3040-\u30ff\u4e00-\u9fff]) ")
+_UNLIKE_ENGLISH = re.compile(r"[\u0400-\u04ff\xbf]")
 _ACCENT = re.compile(r"[\u0300-\u036f]")
 
 
 def understand(text: str) -> Question:
-    """Return the parts of a question, with the English words for one in another language."""
+    """Return the parts of a question; for one in another language with its English words, or behind the
+    English question that it asks about names of the code."""
+    asked = _relation_asked(text)
+    if asked:
+        return take_apart(f"{asked}\n{text}")
     english = in_english(text)
     return take_apart(f"{text} {english}" if english else text)
+
+
+def _relation_asked(text: str) -> str:
+    """Return in English the question for a relation of one name or two that a short text in another language
+    asks, "" if it asks none, or asks for reasons or ways."""
+    if len(text) > QUESTION_CHARACTERS or not _is_foreign(text):
+        return ""
+    names = [match["ticked"] or match[0] for match in _NAME.finditer(text)]
+    said = _plain(_NAME.sub(" ", text))
+    for question, words in _questions():
+        is_connection = "{1}" in question
+        if words.search(said) and len(names) == 1 + is_connection:
+            return question.format(*names) + "?" if is_connection or not _WAYS.search(said) else ""
+    return ""
+
+
+@lru_cache(maxsize=1)
+def _questions() -> list[tuple[str, re.Pattern[str]]]:
+    """Return the questions of the table, each with the words that ask it."""
+    rows = tomllib.loads(_TABLE.read_text(encoding="utf-8"))["questions"]
+    words = ((question, _SEPARATOR.split(_plain(entries))) for question, entries in rows.items())
+    return [
+        (question, re.compile("|".join(rf"(?<![a-z]){each}" for each in listed)))
+        for question, listed in words
+    ]
+
+
+QUESTION_CHARACTERS: Final = 200
+"""Maximum characters of a text that asks for a relation; a longer one is a report."""
+
+_NAME = re.compile(
+    r"`(?P<ticked>[^`\n]+)`|(?<![\w.])(?=[\w.]*(?:[a-z][A-Z]|[A-Z]{2}|_|\w\.[A-Za-z]))"
+    r"[A-Za-z_][A-Za-z0-9_.]*[A-Za-z0-9_]",
+    re.ASCII,
+)
+"""A name of the code in a text of another language."""
+
+_WAYS = re.compile(
+    r"(?<![a-z])(?:warum|wieso|weshalb|wie|pourquoi|comment|por que|porque|como)(?![a-z])"
+    r"|为什么|如何|怎么|なぜ|почему|зачем|как "
+)
+"""Words that ask for reasons or ways, which only a path between two names can answer."""
 
 
 def in_english(text: str) -> str:
@@ -52,17 +99,23 @@ def in_english(text: str) -> str:
     A question is in one if it has Chinese, Japanese or Cyrillic characters, or more stop words of other
     languages than English ones, so that nothing changes for a question in English."""
     text = text[:READ_CHARACTERS]
+    if not _is_foreign(text):
+        return ""
     runs = [_plain(run) for run in _HAN.findall(text)]
     words = [word.lower() for word in _WORD.findall(text)]
-    foreign = sum(word in FOREIGN_STOP_WORDS for word in words)
-    if not runs and not _CYRILLIC.search(text) and foreign <= sum(word in _ENGLISH for word in words):
-        return ""
     telling = [_plain(word) for word in words if word not in FOREIGN_STOP_WORDS]
     said = f" {_plain(' '.join(words))}"
     found = [english for phrase, english in _phrases() if phrase in said]
     found += [english for word in telling for english in _known(word, BEGINNING_MIN, INSIDE_MIN)]
     found += [english for run in runs for english in _known(run, HAN_MIN, HAN_MIN)]
     return " ".join(list(dict.fromkeys(" ".join(found).split()))[:ADDED_MAX])
+
+
+def _is_foreign(text: str) -> bool:
+    words = [word.lower() for word in _WORD.findall(text)]
+    foreign = sum(word in FOREIGN_STOP_WORDS for word in words)
+    own_script = _HAN.search(text) or _UNLIKE_ENGLISH.search(text)
+    return bool(own_script) or foreign > sum(word in _ENGLISH for word in words)
 
 
 def _known(word: str, beginning: int, inside: int) -> list[str]:
@@ -86,9 +139,9 @@ def _plain(word: str) -> str:
 def _entries() -> dict[str, str]:
     """Return the English words for each entry."""
     found: dict[str, str] = {}
-    rows: dict[str, str] = tomllib.loads(_TABLE.read_text(encoding="utf-8"))
+    rows = tomllib.loads(_TABLE.read_text(encoding="utf-8"))["words"]
     for english, entries in rows.items():
-        for entry in re.split(r"[,;] |(?<=[\u3040-\u30ff\u4e00-\u9fff]) ", _plain(entries)):
+        for entry in _SEPARATOR.split(_plain(entries)):
             found[entry] = f"{found[entry]} {english}" if entry in found else english
     return found
 
