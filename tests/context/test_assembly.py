@@ -524,6 +524,21 @@ def test_a_rule_that_is_in_focus_too_is_shown_as_a_rule(shop: Desk) -> None:
     assert [one["reason"] for one in built.reply["dropped"]] == ["duplicate"]
 
 
+def test_what_is_shortened_for_its_bytes_is_named(desk: Desk) -> None:
+    desk.write({"long.py": "".join(f"def f{n}():\n    return {n} + {n}\n\n\n" for n in range(300))})
+
+    def shortened(**limits: Any) -> list[str]:
+        reply = desk.build("long.py", reserve_tokens=0, **limits).reply
+        assert reply["truncated"] is (len(reply["context"]) < 9_000)
+        return [gap for gap in reply["gaps"] if "long.py" in gap]
+
+    assert shortened(max_tokens=50_000, max_bytes=3_000) == [
+        "shortened to fit max_bytes: long.py; ask with a larger max_bytes"
+    ]
+    assert shortened(max_tokens=1_000, max_bytes=50_000) == [], "tokens were scarcer"
+    assert shortened(max_tokens=50_000, max_bytes=50_000) == []
+
+
 def test_items_of_the_session_come_first_and_stay_named_without_room(shop: Desk) -> None:
     items = [Item("rule", f"r{n}", "manual", f"Rule {n}. " * 200, "PutItem") for n in range(40)]
     plan = ItemPlan(tuple(PlannedItem(item, "manual") for item in items))
