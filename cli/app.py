@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import click
 
+from ..ipc.errors import INTERNAL
 from ..ipc.version import __version__
 from . import terminal
 from .errors import FAILED, INTERRUPTED, OK, OUTPUT_CLOSED, USAGE, CliError, OutputFailed
@@ -28,7 +29,7 @@ SECTIONS = {
     "See what agents got": {
         "last": "last",
         **dict.fromkeys(("contexts", "why"), "contexts"),
-        **{name: name for name in ("requests", "usage", "feedback", "dashboard")},
+        **{name: name for name in ("requests", "usage", "dashboard")},
     },
     "Say what agents get": {
         **{name: name for name in ("decide", "decisions", "items", "tools", "sessions")},
@@ -134,6 +135,13 @@ def _run(work: Any, *, as_json: bool) -> int:
         return INTERRUPTED
     except click.ClickException as error:
         return _fail(error, as_json=as_json)
+    except OutputFailed:
+        raise
+    except Exception as error:
+        if as_json:  # the trace goes to the standard error, and a program reads an error here too
+            terminal.say_json_error(f"a bug of foveal: {error!r}", "foveal logs", INTERNAL)
+            terminal.flush()
+        raise
     return result if isinstance(result, int) else OK
 
 

@@ -21,9 +21,6 @@ from .sessions import last_heard
 from .settings import absolute
 from .text import clean, clean_lines, count, local_time, shortened
 
-SCOPE_OPTIONS = ("focus_paths", "constraints", "parent_scope_id", "task_type")
-"""Options that change the scope of a session's agent, and stay there."""
-
 NAME_WIDTH = 40
 """Maximum characters of a session's name in a remark."""
 
@@ -76,7 +73,7 @@ PARAMETERS = (
         "The conversation so far, for --format messages: JSON [{role, content}], or a line of it each.",
     ),
     flag("--delta", "Only what this agent of this session doesn't hold yet."),
-    flag("--preview", "For you to look at: recorded as no request, and nothing counts as sent."),
+    flag("--preview", "For you to look at: nothing of it stays, counts as sent or is a request."),
     number("--deadline-ms", 0, None, "Answer within this time, if need be in part."),
     option("--task-type", "TYPE", "The kind of task, such as bugfix."),
     QUIET,
@@ -133,17 +130,10 @@ def context_command(run: Run) -> None:
 def _session(run: Run, client: Client) -> Reply | None:
     """Return the session that --session names, None for none and for one that isn't known.
 
-    Raises `CliError` for `last` without a session, and `UsageError` for `last` with an option that would stay
-    with the agent.
+    Raises `CliError` for `last` without a session.
     """
     if run.session_id != LAST:
         return _known_session(client, run.session_id) if run.session_id else None
-    if changes := [name for name in SCOPE_OPTIONS if run.options[name]]:
-        option_name = next(one.opts[0] for one in run.context.command.params if one.name == changes[0])
-        raise run.usage(
-            f"--session last only looks, but {option_name} would stay in that agent's scope; to set it there,"
-            " name the session by its id"
-        )
     if (session := _latest_session(run, client)) is None:
         raise CliError("no session of this project is open", "foveal sessions list --all", NOT_FOUND)
     return session

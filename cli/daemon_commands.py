@@ -49,6 +49,11 @@ def up_command(run: Run) -> None:
 
     Search by meaning takes longer: the daemon prepares it in the background. With --foreground it logs to
     the terminal, or to the log file if the output is no terminal.
+
+    For example:
+
+        foveal up .
+        foveal up . --wait            # also until all can be found by meaning
     """
     project = run.project if run.cwd is None else os.path.join(run.cwd, run.project or "")
     if run.foreground:
@@ -117,6 +122,12 @@ def doctor_command(run: Run) -> None:
 
     Exits with 1 if something is wrong (✗). foveal works in spite of a warning (!).
     --repair renames damaged files and never removes one: the daemon rebuilds them, or starts without them.
+
+    For example:
+
+        foveal doctor
+        foveal doctor --deep -v
+        foveal down && foveal doctor --deep --repair
     """
     from .doctor import checks
 

@@ -29,7 +29,13 @@ LINES_MAX = 10_000_000
     flag("-f --follow", "Print what is added, until Ctrl-C."),
 )
 def logs_command(run: Run) -> None:
-    """Print the end of the daemon's log. --json prints `{file, lines}`."""
+    """Print the end of the daemon's log. --json prints `{file, lines}`.
+
+    For example:
+
+        foveal logs -n 200
+        foveal logs --follow
+    """
     if run.follow and run.as_json:
         raise run.usage("--json and --follow exclude each other")
     path = log_file(state_folder(run.settings.environ))

@@ -81,6 +81,11 @@ def metrics_command(reply: Reply, run: Run) -> Iterator[str]:
     """Show what the daemon measured since it started. Nothing of it ever leaves this machine.
 
     Starts no daemon; exits with 1 if none runs.
+
+    For example:
+
+        foveal metrics
+        foveal metrics --history day
     """
     return describe(reply) if run.history is None else describe_history(reply["history"])
 

@@ -37,6 +37,11 @@ def node_command(node: Reply, run: Run) -> Iterator[str]:
 
     Its text comes first, with the numbers of its lines. Behind it stands how much there is around it: what it
     imports and who imports it, who calls it and what it calls. --all lists them.
+
+    For example:
+
+        foveal node src/auth.py
+        foveal node 'src/auth.py#Session.login' --all
     """
     first, last = node["start_line"], node["end_line"]
     place = f"{node['kind']}, line{'' if first == last else 's'} {lines_of(first, last)}"

@@ -28,6 +28,10 @@ def open_command(project: Reply, run: Run) -> Iterator[str]:
 
     This is needed only for a folder that isn't recognised as a project's root: 'foveal context' opens the
     project that it is called in.
+
+    For example:
+
+        foveal open ~/src/notes
     """
     warn_if_wide(project["root"])
     yield f"open: {short_path(project['root'])} ({project['state']})"
@@ -48,6 +52,10 @@ def close_command(reply: Reply, run: Run) -> Iterator[str]:
     """Close the project at PATH: it isn't watched any more. Its index and its decisions are kept.
 
     Starts no daemon; exits with 1 if none runs.
+
+    For example:
+
+        foveal close .
     """
     yield f"closed: {short_path(_closed(run))}"
 
@@ -75,6 +83,11 @@ def reindex_command(run: Run) -> None:
     """Compare the project at PATH (default: this folder) with the disk, and wait until it is indexed.
 
     The daemon does this automatically when a file changes. Use this command if you doubt that it did.
+
+    For example:
+
+        foveal reindex
+        foveal reindex ~/src/shop --full
     """
     folder = current_folder() if run.path is None else absolute(run.path)
     with connect(run.settings) as client:

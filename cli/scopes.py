@@ -33,7 +33,13 @@ NODES = (argument("scope_id"), argument("nodes", "NODE...", nargs=-1, required=T
     nothing="no scopes",
 )
 def scopes_command() -> None:
-    """List the scopes of this project: what each agent has in focus."""
+    """List the scopes of this project: what each agent has in focus.
+
+    For example:
+
+        foveal scopes
+        foveal scopes --all               # of all projects
+    """
 
 
 def _nodes(run: Run) -> dict[str, object]:
@@ -52,17 +58,27 @@ def _unknown(reply: Reply) -> bool:
 
 @show_command("ExpandFocus", "Add nodes to a scope's focus.", *NODES, sends=_nodes, fails=_unknown)
 def expand_command(reply: Reply, run: Run) -> Iterator[str]:
-    """Add files, folders or definitions (file#symbol) to what a scope shows in full."""
+    """Add files, folders or definitions (file#symbol) to what a scope shows in full.
+
+    For example:
+
+        foveal expand s_0123456789abcdef src/auth.py 'src/store.py#Store.save'
+    """
     return (clean(f"{outcome}: {node}") for outcome, found in reply.items() for node in found)
 
 
 @show_command("ContractFocus", "Take nodes out of a scope's focus.", *NODES, sends=_nodes, fails=_unknown)
 def contract_command(reply: Reply, run: Run) -> Iterator[str]:
-    """Take files, folders or definitions (file#symbol) out of a scope's focus."""
+    """Take files, folders or definitions (file#symbol) out of a scope's focus.
+
+    For example:
+
+        foveal contract s_0123456789abcdef src/auth.py
+    """
     return (clean(f"{outcome}: {node}") for outcome, found in reply.items() for node in found)
 
 
 @show_command("ReleaseScope", "Forget a scope.", argument("scope_id"), hint=KNOWN)
 def release_command(reply: Reply, run: Run) -> Iterator[str]:
-    """Forget a scope."""
+    """Forget a scope: what its agent has in focus. The next prompt makes a new one."""
     yield f"released: {clean(run.scope_id)}"

@@ -35,7 +35,11 @@ COLUMNS = (
     words("AGENT", "agent_name"),
     Column(
         "LAST HEARD OF",
-        lambda session: local_time(last_heard(session)) + (" (ended)" if session["ended"] else ""),
+        lambda session: (
+            f"{local_time(last_heard(session), '%Y-%m-%d')} (ended)"
+            if session["ended"]
+            else local_time(last_heard(session))
+        ),
     ),
     number("ITEMS", "items", spare=2),
     number("CONTEXT", "context_items", spare=1),

@@ -42,6 +42,11 @@ def status_command(run: Run) -> None:
     """Show the daemon and its projects, or the one that FOLDER belongs to.
 
     Starts no daemon; exits with 1 if none runs.
+
+    For example:
+
+        foveal status
+        foveal status . --skipped     # what was left out of this project, and why
     """
     folder = run.cwd if run.project is None else os.path.join(run.cwd or "", run.project)
     reply = run.ask("Status", start=False, cwd=None if folder is None else absolute(folder))

@@ -43,6 +43,11 @@ def watch_command(run: Run) -> None:
     Topics: context.built, context.changed, context.resumed, experience.changed, experience.grafted,
     index.progress, items.changed, project.changed, scope.changed, scope.created, scope.released,
     session.changed.
+
+    For example:
+
+        foveal watch --cwd .
+        foveal watch context.built --json | jq .data.tokens
     """
     with connect(run.settings) as client:
         call(client, "Subscribe", topics=list(run.topics or TOPICS))

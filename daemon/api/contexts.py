@@ -159,7 +159,8 @@ class ContextMethods(EngineMethods):
         else:
             selector = _selector(project, request, links)
             context = _request(project, "", request, news=news)
-        scope = await self._engine.scoping.scope_for(
+        scoping = self._engine.scoping
+        scope = await (scoping.previewed if request.preview else scoping.scope_for)(
             project, selector, lambda known: sees_all_of(policy, project.config, owner_of(known, session))
         )
         return project, scope, replace(context, task_type=scope.task_type)

@@ -155,6 +155,34 @@ class ScopeService:
         else:
             identity = selector.identity(project.root)
             scope = self._scopes.find(identity) or self._create(project, identity, selector)
+        changed = self._changed(scope, selector, may_change)
+        if changed is not scope:
+            scope = self._change(changed)
+        if scope.revision == 0 or changed is not scope:
+            # The context can be delivered without storing the scope; `problem` reports that.
+            with suppress(DatabaseError):
+                await self.persist()
+        return scope
+
+    async def previewed(
+        self, project: Project, selector: ScopeSelector, may_change: Callable[[Scope], bool] = anybodys
+    ) -> Scope:
+        """Return the scope of a selector as a request would change it, which doesn't stay with the scope of a
+        session or one that is named. Raises as `scope_for` does."""
+        if not (selector.scope_id or selector.session_id):  # such a scope is the request's own
+            return await self.scope_for(project, selector, may_change)
+        lasting = replace(selector, focus_paths=None, constraints=None, parent_scope_id="", task_type="")
+        scope = await self.scope_for(project, lasting, may_change)
+        changed = self._changed(scope, selector, may_change)
+        if changed is scope:
+            return scope
+        # Contexts are kept by revision, and this one has none of the numbers that stored scopes get.
+        parts = (changed.focus_paths, changed.constraints, changed.parent_id, changed.task_type)
+        digest = hashlib.blake2b(repr(parts).encode(), digest_size=6).digest()
+        return replace(changed, revision=-1 - int.from_bytes(digest, "big"))
+
+    def _changed(self, scope: Scope, selector: ScopeSelector, may_change: Callable[[Scope], bool]) -> Scope:
+        """Return the scope with the values of the selector, the same object if nothing changes."""
         changed = _updated(scope, selector)
         if changed is not scope and not may_change(scope):
             if _updated(scope, replace(selector, agent_name="")) is not scope:
@@ -166,13 +194,7 @@ class ScopeService:
         if changed.parent_id != scope.parent_id:
             self._scopes.get(changed.parent_id)  # raises `NotFound` with a hint
             changed = replace(changed, inherited=self._scopes.constraints_above(changed))
-        if changed is not scope:
-            scope = self._change(changed)
-        if scope.revision == 0 or changed is not scope:
-            # The context can be delivered without storing the scope; `problem` reports that.
-            with suppress(DatabaseError):
-                await self.persist()
-        return scope
+        return changed
 
     def with_hot(self, project: Project, scope: Scope) -> Scope:
         """Return the scope with the files that are being worked on now, once these are known."""

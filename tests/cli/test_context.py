@@ -93,8 +93,12 @@ def test_a_session_is_named_chosen_or_offered(foveal: CommandLine) -> None:
     assert [context["preview"] for context in built] == [True], (
         "an agent isn't taken to have what is looked at"
     )
-    told = foveal.fails("context", "--session", "last", "--focus", "README.md", code=2)
-    assert "--focus would stay in that agent's scope" in told
+    looked = foveal.json("context", "--session", "last", "--focus", "src/shop/auth.py", "--task-type", "x")
+    assert "src/shop/auth.py" in str(looked["slices"])
+    other = foveal.json("context", "--session", "last", "--focus", "web/money.ts", "--task-type", "x")
+    assert other["context"] != looked["context"]
+    scope = foveal.daemon.call("GetScope", scope_id=looked["scope_id"])
+    assert (scope["session_id"], scope["focus_paths"], scope.get("task_type")) == ("s-new", [], None)
     foveal.set("FOVEAL_SESSION", "s-new")
     assert foveal("context", "a cart", "--preview", "-q")[1] == output
     foveal.daemon.call("EndSession", session_id="s-new")

@@ -50,15 +50,17 @@ LISTS = (
 """Commands that print tables."""
 
 
-def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
-    """Yield all commands of the tree that do something, with their names."""
+def commands(
+    group: click.Group, path: tuple[str, ...] = (), *, groups: bool = False
+) -> Iterator[tuple[str, click.Command]]:
+    """Yield all commands of the tree that do something, with their names; with `groups` also the groups."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         assert command is not None
         if isinstance(command, click.Group):
-            yield from commands(command, (*path, name))
-        else:
+            yield from commands(command, (*path, name), groups=groups)
+        if groups or not isinstance(command, click.Group):
             yield " ".join((*path, name)), command
 
 
@@ -130,6 +132,17 @@ def test_an_error_says_what_is_wrong_and_is_json_for_programs(foveal: CommandLin
         assert foveal(*arguments)[1:] == ("", errors), "without --json nothing is printed"
 
 
+def test_a_bug_is_json_for_programs_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("foveal.cli.about.find_daemon", lambda settings: 1 / 0)
+    for arguments in (["version", "--json"], ["version"]):
+        with pytest.raises(ZeroDivisionError):
+            program.main(arguments, prog_name="foveal")
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert (error["code"], "ZeroDivisionError" in error["message"]) == ("internal", True)
+
+
 ENDLESS = {"watch", "dashboard", "down", "restart"}
 """Commands that go on, open a browser, or end the daemon of other tests; `down` and `restart` print JSON in a
 test above."""
@@ -171,7 +184,11 @@ def test_empty_lists_say_whether_anything_was_asked_for(foveal: CommandLine) -> 
 
 
 def documented() -> Iterator[tuple[str, str]]:
-    """Yield the command lines of the documents, each with its file."""
+    """Yield the command lines of the documents and of the examples of the help, each with where it stands."""
+    for name, command in [("foveal", program), *commands(program, groups=True)]:
+        for line in (command.help or "").splitlines():
+            if found := re.search(r"^ {4}(?:.*[|(] ?)?(foveal [^|)]*)", line):
+                yield f"{name} --help", re.split(r" [|>&]+ ", found[1])[0]
     root = Path(foveal_package.__file__).parent
     for page in (root / "README.md", *sorted((root / "docs").glob("*.md"))):
         for line in page.read_text(encoding="utf-8").splitlines():
@@ -181,7 +198,7 @@ def documented() -> Iterator[tuple[str, str]]:
 
 def test_the_documents_name_commands_that_there_are() -> None:
     lines = list(documented())
-    assert len(lines) > 40
+    assert len(lines) > 120
     for page, line in lines:
         command: click.Command = program
         words = shlex.split(line, comments=True)[1:]
