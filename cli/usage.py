@@ -1,4 +1,4 @@
-"""The command `foveal usage`: what contexts cost, what was used of them, and what foveal saved."""
+"""The command `foveal usage`: what contexts cost, what was used, and what agents read by themselves."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from .options import ALL, SINCE, UNTIL, choice
 from .table import Column, number, table
 from .text import clean, count, end_of_path, share, short_path
 
-GROUPS = ("day", "project", "host", "session", "type")
-
+GROUPS = ("day", "project", "host", "agent", "session", "type")
 
 NEVER_USED_MAX = 10
 
@@ -26,7 +25,7 @@ NEVER_USED_MAX = 10
 )
 def usage_command(reply: Reply, run: Run) -> Iterator[str]:
     """Show the tokens that contexts took, how many of the places they showed were used, what was never used,
-    and what foveal saved.
+    and what agents read by themselves.
 
     A place counts as used if the agent read, edited or named its file after it was shown.
 
@@ -40,8 +39,8 @@ def usage_command(reply: Reply, run: Run) -> Iterator[str]:
 
 
 def describe_usage(reply: Reply, by: str) -> Iterator[str]:
-    """Yield the lines about a reply to GetUsage: a table with a total, what was never used, what was
-    saved."""
+    """Yield the lines about a reply to GetUsage: a table with a total, what was never used, what agents read
+    by themselves."""
     rows = reply["rows"]
     if not rows:
         yield "no agent got a context in this time"
@@ -56,11 +55,15 @@ def describe_usage(reply: Reply, by: str) -> Iterator[str]:
             yield clean(head + end_of_path(place["path"], terminal.room(len(head))))
         if len(never) > NEVER_USED_MAX:
             yield f"  and {len(never) - NEVER_USED_MAX:,} more: --json lists them"
-    saved = reply["saved"]
-    if saved and saved["characters"]:
+    after = reply["afterwards"]
+    if after["sessions"]:
         yield ""
-        yield f"saved: about {saved['characters']:,} characters that agents didn't read"
-        yield clean(f"  ({saved['basis']})")
+        yield (
+            f"where it can be observed ({count(after['sessions'], 'session')}):"
+            f" given {count(after['tokens'], 'token')} that show {count(after['files_given'], 'file')},"
+            f" of which agents opened {after['read_again']:,} all the same;"
+            f" they read {count(after['read_elsewhere'], 'other file')} that they weren't shown"
+        )
 
 
 def columns(by: str) -> Sequence[Column]:

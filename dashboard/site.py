@@ -30,6 +30,8 @@ from .pages.explore import ExplorePage
 from .pages.home import HomePage
 from .pages.knowledge import KnowledgePage
 from .pages.project import ProjectPage
+from .pages.scope import ScopePage
+from .pages.scopes import ScopesPage
 from .pages.session import SessionPage
 from .pages.sessions import SessionsPage
 from .pages.turn import TurnPage
@@ -65,6 +67,8 @@ def make_site(daemon_socket: str, port: int) -> web.Application:
         HomePage(view),
         SessionsPage(view),
         SessionPage(view),
+        ScopesPage(view),
+        ScopePage(view),
         KnowledgePage(view),
         DecisionsPage(view),
         ExplorePage(view),

@@ -50,10 +50,11 @@ PROJECT: Final = "project"
 NAVIGATION: Final = (
     ("home", "/", "overview status"),
     ("sessions", "/sessions", "conversations requests turns timeline contexts"),
+    ("scopes", "/scopes", "agents subagents focus anchor horizon layers constraints pin"),
     ("knowledge", "/knowledge", "rules references tools decisions items experiences quarantine"),
     ("explore", "/explore", "search find files graph"),
     ("usage", "/usage", "tokens cost saved unused"),
-    ("project", "/project", "index exclude trust hooks hosts scopes forget"),
+    ("project", "/project", "index exclude trust hooks hosts forget"),
     ("diagnostics", "/diagnostics", "metrics performance latency memory cache live events faults"),
 )
 """The navigation: name and address of each page, and more words by which the palette finds it."""
@@ -120,7 +121,7 @@ class View:
                 "project": None,
                 "picked": request.path,
                 **values,
-                "at": {"": "home", "turns": "sessions"}.get(part, part),
+                "at": {"": "home", "turns": "sessions", "scope": "scopes"}.get(part, part),
                 "title": title,
                 "path": request.path,
                 "query": dict(request.query),

@@ -242,7 +242,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
         yield process
 
 
-ROOMS_WITH_ONE_DAEMON = frozenset({"cli", "daemon"})
+ROOMS_WITH_ONE_DAEMON = frozenset({"cli", "daemon", "hooks"})
 """Rooms whose files share one daemon; a start takes a second of a processor."""
 
 

@@ -153,10 +153,20 @@ class UnusedPlace(Struct, frozen=True):
 
 
 class SavedCharacters(Struct, frozen=True):
-    """An estimate, and how it was made."""
+    """Nothing, since it can't be measured; for clients of former versions."""
 
-    characters: Count[int]
-    basis: Plain[str]
+    characters: Count[int] = 0
+    basis: Plain[str] = "Not measured: `afterwards` counts what agents read by themselves."
+
+
+class AfterwardsReply(Struct, frozen=True):
+    """What agents read by themselves in the sessions in which that can be observed."""
+
+    sessions: Count[int]
+    tokens: Count[int]
+    files_given: Count[int]
+    read_again: Count[int]
+    read_elsewhere: Count[int]
 
 
 class UsageReply(Struct, frozen=True):
@@ -164,6 +174,7 @@ class UsageReply(Struct, frozen=True):
     total: UsageRow
     never_used: list[UnusedPlace]
     saved: SavedCharacters
+    afterwards: AfterwardsReply
 
 
 class DeliveryMethods(EngineMethods):
@@ -268,7 +279,8 @@ class DeliveryMethods(EngineMethods):
             [_row(row, names.get(row.key) or _name_of(request.by, row)) for row in report.rows],
             _row(report.total, ""),
             [reply_of(UnusedPlace, place) for place in report.never_used],
-            SavedCharacters(report.saved_characters, report.saved_basis),
+            SavedCharacters(),
+            reply_of(AfterwardsReply, report.afterwards),
         )
 
     async def _stored(self, request: ContextIdRequest) -> StoredContext:

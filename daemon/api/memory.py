@@ -320,6 +320,7 @@ class ExperienceMethods(EngineMethods):
         """Return an experience; an entry of its `history` is `{kind, at, experience_id?, …}` with the
         fields that the edit changed."""
         project = await self._engine.projects.at(request.cwd)
+        await self._engine.commit_marks.settle(project)
         known = await self._known(project, request)
         policy = await self._engine.permissions.require(project, request.agent)
         # An edit may have named what is hidden, though the experience no longer does.
@@ -374,6 +375,7 @@ class ExperienceMethods(EngineMethods):
                 "max_age_days",
             )
         project = await self._engine.projects.at(request.cwd)
+        await self._engine.commit_marks.settle(project)
         result = await self._engine.experiences.prune(project, criteria, dry_run=request.dry_run)
         shown = [experience_reply(experience) for experience in result.pruned[:SHOWN_MAX]]
         return PruneReply(len(result.pruned), result.kept, request.dry_run, shown)

@@ -49,7 +49,7 @@ from .likely_places import place_slices
 from .misses import limit_of, near_misses
 from .prompts import PromptTemplates, PromptValues
 from .reply import fit, reply_of, sent_of, without_held
-from .selection import Form, GrowForm, Selection, Slice, SliceType, fixed
+from .selection import Form, GrowForm, Selection, Slice, SliceType, decided, fixed
 from .sent_content import STANDING, ConversationContent, SentSlice, Unsent, held_of, holds_whole
 from .sibling_slices import sibling_slices
 
@@ -117,7 +117,7 @@ def _built(
         for piece in slices
         if piece.type != "document" or not piece.lines or (piece.path, piece.lines[0]) not in used
     ]
-    slices = list(sealed(slices, gate))
+    slices = decided(list(sealed(slices, gate)))
     if state.request.news:
         slices = list(news_in(slices, gathered.resident))
     project = os.path.basename(state.snapshot.tree.root)

@@ -16,6 +16,10 @@ IMPORTS_MIN, TOKENS_PER_IMPORT = 6, 400
 """Minimum number of imported files in a context. A context may have one more for
 each `TOKENS_PER_IMPORT` tokens of its budget."""
 
+TOKENS_PER_NAME = 160
+"""Tokens of a context with a prompt for each imported file. A line that names one takes 40, so that they take
+a quarter of a small context, and what the prompt needs the rest."""
+
 IMPORTERS_MAX, TOKENS_PER_IMPORTER = 20, 400
 """Maximum number of files shown that import the focus, and the tokens of the context for each of them. On 18
 commits, contexts with these files show .03 more of the files changed together with the focus."""
@@ -53,6 +57,8 @@ def dependencies(state: BuildState, nodes: Sequence[FocusNode]) -> dict[str, str
                         importer_of.setdefault(target, path)
     most = state.snapshot.config.context.dependencies_max
     wanted = min(most, IMPORTS_MIN + state.request.context_tokens // TOKENS_PER_IMPORT)
+    if state.request.prompt.strip():
+        wanted = min(wanted, state.request.context_tokens // TOKENS_PER_NAME)
     if len(importer_of) > wanted:
         why = f": at most {most}" if wanted == most else " for want of room"
         state.gaps.append(

@@ -125,14 +125,14 @@ def outline(symbols: Sequence[Symbol], tag: str, *, docs: bool, depth: int = 99)
     lines: list[str] = []
     for symbol in chosen:
         indent = "" if symbol.kind == "section" else "    " * symbol.depth
-        lines.append(f"{symbol.start_line:>{width}}  {indent}{_on_one_line(symbol.signature)}")
+        lines.append(f"{symbol.start_line:>{width}}  {indent}{on_one_line(symbol.signature)}")
         if docs and symbol.doc:
             mark = "#" if tag in HASH_COMMENTS else "//"
             lines.append(f"{' ' * width}  {indent}    {mark} {symbol.doc}")
     return "\n".join(lines)
 
 
-def _on_one_line(signature: str) -> str:
+def on_one_line(signature: str) -> str:
     """Return a signature with its lines joined, unless a comment in it would swallow the rest."""
     if "\n" not in signature or "#" in signature or "//" in signature:
         return signature

@@ -60,6 +60,8 @@ class ExplainService:
         snapshot = project.snapshot(past.policy)
         path = _path_of(snapshot, asked)
         reply = past.reply
+        if missing := await self._work.in_builder(partial(_missing_definition, snapshot, asked)):
+            return _answer(snapshot, PathReasons(), (missing,), (), ())
         path_reasons = await self._work.in_builder(
             partial(reasons_in_context, past.scope, past.request, reply, path)
         )
@@ -153,6 +155,20 @@ def _answer(
         "advice": list(policy.sentences(dict.fromkeys([*path_reasons.advice, *advice]), root)),
         "degraded": list(policy.sentences(dict.fromkeys([*snapshot.degraded, *degraded]), root)),
     }
+
+
+def _missing_definition(snapshot: ProjectSnapshot, asked: str) -> str:
+    """Return that the file of a node id has no such definition, or "" if it has, or if that isn't known."""
+    path = _path_of(snapshot, asked)
+    name = "" if asked.endswith(path) else asked.rpartition("#")[2]
+    if not name or path not in snapshot.tree.files or snapshot.policy.hides(path):
+        return ""
+    try:
+        with snapshot.reader() as reader, reader.snapshot():
+            symbols = reader.symbols(path)
+    except DatabaseError:
+        return ""
+    return "" if any(each.name == name for each in symbols) else f"{path} has no definition named {name}"
 
 
 def _path_of(snapshot: ProjectSnapshot, asked: str) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
+from ..compression.records import MARK
 from ..languages.shared.notebook import shown_text
 from ..languages.shared.records import Symbol
 from ..project.records import Content
 from ..project.service import count_lines
 from . import render
-from .excerpt import FileSource, left_out_note, outline, shorten, shorten_definition
+from .excerpt import FileSource, left_out_note, on_one_line, outline, shorten, shorten_definition
 from .focus import FocusNode
 from .selection import Form
 from .skeleton import printable
@@ -29,6 +30,9 @@ EXCERPT_CHARACTERS_MIN = 80
 
 COMMENTS = ("/", "*", "#", "--", ";", "%")
 """The first characters of comment lines in the supported languages."""
+
+SIGNATURE_CHARACTERS = 60
+"""Maximum characters of the signature that stands for a definition among others of its file."""
 
 AROUND_CHARACTERS = 160
 """Number of characters reserved for the fences and the note around a shortened text."""
@@ -132,6 +136,9 @@ class DefinitionForms:
         if room >= EXCERPT_CHARACTERS_MIN:
             shown = shorten_definition(self._source, self._symbol, self._words, room, self._last)
             return self._form(shown.text, shown.left_out_lines)
+        if self._mark:
+            signature = on_one_line(self._symbol.signature).partition("\n")[0]
+            return Form(f"{self._mark}: {signature[:SIGNATURE_CHARACTERS]} {MARK}\n", compressed=True)
         return self._form(outline([self._symbol], self._source.tag, docs=True), self._text.count("\n"))
 
     def _form(self, text: str, left_out: int | None = None) -> Form:

@@ -37,6 +37,11 @@ def place_slices(
     `most` is the worth of the best definition of the context. `gate` masks the secrets that it knows before a
     line is cut, since half of a secret isn't recognized.
     """
+    need, request = state.gathered.need, state.request
+    if need is not None and need.hint and not likely and not request.news:  # hooks get it alone
+        said = fixed(Form(f"{need.hint}\n\n"))
+        weight, why = state.weights.document, "what the prompt asks for isn't known"
+        yield Slice("place:none", "place", "focus", weight, (4,), *said, source=why, competes=True)
     terms = frozenset(query_terms(" ".join(sorted(state.words))).weights)
     room = PLACES_TOKENS - state.unsure_tokens - sum(map(state.counter.count, FRAME))
     for place, (reasons, match) in enumerate(likely):

@@ -497,10 +497,15 @@ def _reply(job: ContextJob, built: Built, missing: str, degraded: Sequence[str])
 def _needed(
     project: Project, request: ContextRequest, sources: Sources
 ) -> tuple[Sequence[Hit] | None, Need | None]:
-    """Return the hits that a context shows, None if the search isn't finished, and a hook's need for them."""
+    """Return the hits that a context shows, None if the search isn't finished, and a hook's need for them; of
+    other requests' the hint, if nothing was found."""
     if sources.found is None:
         return None, None
-    need = sources.found.need if request.news and project.index_state.searchable else None
+    need = sources.found.need
+    if not request.news:
+        need = replace(need, probability=1.0) if need and need.hint and not sources.found.hits else None
+    elif not project.index_state.searchable:
+        need = None
     return sources.found.hits if need is None or need.is_probable else (), need
 
 

@@ -44,8 +44,8 @@ METADATA_WAIT_S = 0.5
 """Maximum wait for metadata in seconds; git usually needs some milliseconds."""
 
 DECISIONS_WAIT_S = 0.5
-"""Maximum wait in seconds for the commits of decisions from other work trees; git usually needs some
-milliseconds, and only after a commit."""
+"""Maximum wait in seconds for the commits of decisions; git usually needs some milliseconds, and only after a
+commit."""
 
 
 class Sources(Struct, frozen=True):
@@ -137,7 +137,8 @@ class ContextSources:
         return await self.within(left, read, "read metadata")
 
     async def settle_decisions(self, project: Project, deadline: Deadline) -> None:
-        """Look whether what was decided in another work tree came here, for some time at most."""
+        """Look whether what was decided is committed, undone or came here from another work tree, for some
+        time at most."""
         left = Deadline(min(deadline.at, asyncio.get_running_loop().time() + DECISIONS_WAIT_S))
         await self.within(left, self._commit_marks.settle(project), "settle decisions")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .border import Crossing, CrossingBudget, Side, across
-from .code_graph import CodeGraph, at_definition, find_places
+from .code_graph import CodeGraph, at_definition, find_places, node_id_of
 from .connection import connection, impact, tests, tests_within
 from .file_links import cycles, importers, imports, outline
 from .hierarchy import implementations, overrides, subclasses, superclasses

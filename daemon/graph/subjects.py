@@ -23,7 +23,8 @@ SUBJECT_MAX: Final = 300
 
 
 def meaning_of(written: str, graph: CodeGraph, *, files_first: bool = False) -> Meaning:
-    """Return the meaning of a name, tried as a node id, path or line of a file, as written, as part of a
+    """Return the meaning of a name, tried as a node id, path or line of a file, title of a section,
+    as written, as part of a
     file's name, as an external name, in another case style, and as a misspelling. With `files_first` modules
     come before definitions."""
     subject = written.strip()[:SUBJECT_MAX].strip("`'\"\u201c\u201d\u2018\u2019 ,;!?()")
@@ -31,6 +32,7 @@ def meaning_of(written: str, graph: CodeGraph, *, files_first: bool = False) -> 
     if not subject.strip("./#:~$@"):
         return nothing
     meaning = _as_node(subject, graph) or _as_path(subject, graph) or _as_place(subject, graph)
+    meaning = meaning or _as_section(subject, graph)
     if meaning is None:
         ways = (_as_module, _as_name) if files_first else (_as_name, _as_module)
         name = _dotted(subject)
@@ -51,6 +53,25 @@ def _as_node(subject: str, graph: CodeGraph) -> Meaning | None:
         found = graph.reader.graph.definitions_named(dotted, MEANT_MAX)
         exact = [each for each in found if each.path in files]
     return _meant(subject, base_name(name), exact) if exact else None
+
+
+def _as_section(subject: str, graph: CodeGraph) -> Meaning | None:
+    """Resolve the title of a document's section, written `#Title` or `#Title/Subtitle`."""
+    title = subject.removeprefix("#")
+    if title == subject:
+        return None
+    for written in dict.fromkeys((title, title[:1].upper() + title[1:], title.title())):
+        places = graph.reader.definitions_named(written, MEANT_MAX)
+        found = [
+            each
+            for path, symbol in places
+            if symbol.kind == "section"
+            for each in graph.links.definitions_at(path, symbol.name)
+            if each.symbol.name == symbol.name
+        ]
+        if found:
+            return _meant(title, written.rpartition("/")[2], found)
+    return None
 
 
 def _as_path(subject: str, graph: CodeGraph) -> Meaning | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -39,6 +40,12 @@ HELD_MAX = 200
 LANDED_MAX = 20
 """Maximum number of commits whose files are compared with those of later commits at one check, the newest."""
 
+_UNDOES = re.compile(r"\b(?:revert|undo|undid|roll(?:ed|ing)? ?back)", re.IGNORECASE)
+"""What a decision to revert a commit says, in English: it is done by the revert, not undone."""
+
+ROUNDS_MAX = 3
+"""Maximum checks in a row: what is linked to its commit may be undone, or restored, already."""
+
 LATER_MAX = 3
 """Maximum number of later commits that each of them is compared with."""
 
@@ -61,12 +68,10 @@ class CommitMarks:
         self._work.start_background(self.mark(project), f"commits of {project.root}")
 
     async def settle(self, project: PoolOwner) -> None:
-        """Check a project that isn't the only work tree of its repository. Raises nothing of a pool: who
-        reads it next hears of its trouble."""
-        view = project.pool.view
+        """Check a project before its experiences are read. Raises nothing of a pool: who reads it next hears
+        of its trouble."""
         with suppress(FovealError):
-            if view is not None and await self._work.in_builder(view.has_others):
-                await self.mark(project)
+            await self.mark(project)
 
     async def mark(self, project: PoolOwner) -> tuple[str, ...]:
         """Link experiences to their commits, and mark those whose commit was undone; durable when it returns.
@@ -76,12 +81,17 @@ class CommitMarks:
         """
         view = project.pool.view
         async with self._turns.setdefault(view.worktree.common if view else project.root, asyncio.Lock()):
-            denials = self._system.denials
-            due, seen = await self._work.in_builder(partial(self._due, project))
-            marked = await self._experiences.annotate(project, due)
-            if self._system.denials == denials:
-                self._seen |= seen
-            return marked
+            changed: dict[str, None] = {}
+            for _ in range(ROUNDS_MAX):
+                denials = self._system.denials
+                due, seen = await self._work.in_builder(partial(self._due, project))
+                marked = await self._experiences.annotate(project, due)
+                changed |= dict.fromkeys(marked)
+                if self._system.denials == denials:
+                    self._seen |= seen
+                if not marked:
+                    break
+            return tuple(changed)
 
     def _due(self, project: PoolOwner) -> tuple[list[DueEdit], Mapping[tuple[str, bool | None], object]]:
         """Return the edits that are due, and what was seen where none is."""
@@ -248,6 +258,9 @@ def due_edits(experiences: Iterable[Known], history: CommitHistory) -> Iterator[
             found = _fate(known, history)
         else:
             holder = holders.of(known.current)
+            if holders.is_undone(known.current, holder):
+                yield DueEdit(known.original.id, *_undone(known.current.commit))
+                continue
             if holder is None and (past := former.of(known.current)) is not None:
                 holder = history.rewritten(past, known.current.files_touched)
             found = None if holder is None else ("update", PoolChanges(commit=holder.id))
@@ -259,6 +272,7 @@ class _Holders:
     """Finds the commits that hold decisions, among the local ones."""
 
     def __init__(self, history: CommitHistory, among: Sequence[Commit]) -> None:
+        self._reverts = history.reverts
         self._by_id = {commit.id: commit for commit in (*history.log, *history.former)}
         self._made = [commit for commit in reversed(among) if commit.id in history.made_here]
 
@@ -274,6 +288,27 @@ class _Holders:
             if commit.time >= at and self._follows(commit, experience, at):
                 return commit if not set(experience.files_touched).isdisjoint(commit.files) else None
         return None
+
+    def is_undone(self, experience: Experience, holder: Commit | None) -> bool:
+        """Tell whether a decision was told after the commit that it names, is about that one, and is undone
+        with it: they share a file, and only its revert is the commit after it, if any.
+
+        A decision nearer in time to the revert may be the one to revert; then nothing is certain.
+        """
+        at = datetime.fromisoformat(experience.timestamp).timestamp()
+        commit = self._by_id.get(experience.commit)
+        if commit is None or commit.id not in self._reverts.undone or _UNDOES.search(experience.decision):
+            return False
+        reverting = [
+            self._by_id[name]
+            for name, undone in self._reverts.by.items()
+            if commit.id in undone and name in self._by_id
+        ]
+        return (
+            (holder is None or holder in reverting)
+            and not set(experience.files_touched).isdisjoint(commit.files)
+            and any(commit.time <= at and at - commit.time < each.time - at for each in reverting)
+        )
 
     def _follows(self, commit: Commit, experience: Experience, at: int) -> bool:
         before = commit.parents[0] if commit.parents else ""

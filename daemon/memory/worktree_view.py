@@ -142,10 +142,6 @@ class WorktreeView:
         except OSError:
             return None
 
-    def has_others(self) -> bool:
-        """Whether the repository has or had other work trees, or what was decided in them."""
-        return bool(self.elsewhere) or os.path.lexists(os.path.join(self.worktree.common, "worktrees"))
-
     def _is_here(self, experience: Experience, *, is_held: bool) -> bool:
         if experience.worktree == self.worktree.id:
             return True

@@ -140,6 +140,15 @@ _WORDS_TO_END = re.compile(
     r"(?P<value>[^\s\"'`#<>(){}\[\]|=][^\n\"'`#<>(){}\[\]|=;]{4,160})(?:[ \t]\#[^\n]*)?(?:\r?$|\Z)",
     re.MULTILINE,
 )
+_EXPRESSION = re.compile(
+    r"(?=.*[a-z][._][a-z])[A-Za-z_$][\w.$]*"
+    r"(?: (?:or|and|if|else|is|not|in|[?:&|+]{1,2}) [A-Za-z_$][\w.$]*)+\Z"
+)
+"""Code that joins names, such as `key_password or conf.key_password`."""
+_COMMAND = re.compile(
+    r"(?P<value>\S+)[ \t]+(?=&&|\.{0,2}/\S|[a-z][\w-]* (?:.* )?(?:--?[a-z]|\.{0,2}/\S|&&|[A-Z]{4,}(?: |\Z)))"
+)
+"""A value before the command that it is given to, as in `PASSWORD=value ./run.sh --now`."""
 _FLAGS_BEHIND = re.compile(r"[ \t]*(?:\r?$|\Z|[ \t]-|\\|\||>|&&|;|[ \t]https?:)", re.MULTILINE)
 _LINE_START = re.compile(
     r"[ \t]*(?:(?:export|set|setx|setenv|declare -x|env|ENV|ARG|local|readonly|[-+*#;>]|//|--"
@@ -521,6 +530,10 @@ def _to_end(text: str, place: int, before: str, sep: str, kind: NameKind, name: 
         if found and " " in found["value"].strip() and kind is NameKind.PASSWORD and sep.strip() != ":=":
             qualified = name.lower() not in {"password", "passwd", "pwd", "pass", "pw"}
             value = found["value"].rstrip()
+            if _EXPRESSION.match(value):
+                return None
+            if sep == "=" and (command := _COMMAND.match(value)) and is_secret(command["value"], kind, name):
+                return place, place + command.end("value")
             words = (qualified or re.search(r"\d", value)) and not value.endswith((",", "."))
             if words and is_secret(value, kind, name) and _in_settings(text, place):
                 return place, place + len(value)

@@ -47,6 +47,9 @@ BARE_MIN = 20
 BEGIN_MAX = 128
 """Maximum characters of a value that are searched for a reference or placeholder."""
 
+MNEMONIC_WORDS = 12
+"""Minimum words of a wallet's mnemonic (BIP 39); fewer are an aid to remember something."""
+
 PHRASE_WORDS_MAX = 6
 """A value with spaces has no more words; a sentence has. After `passphrase` there may be twice as many."""
 
@@ -322,7 +325,9 @@ def _is_phrase(value: str, name: str) -> bool:
     words = [word.strip(".,:;!?'").lower() for word in value.split()]
     if value[-1:] in ".:?!" or re.search(r"[(){}<>=|\[\]]", value) or not value.isascii():
         return False
-    if re.search(r"(?i)phrase|psk|mnemonic", name):
+    if "mnemonic" in name.lower():
+        return len(words) >= MNEMONIC_WORDS
+    if re.search(r"(?i)phrase|psk", name):
         return len(words) <= 2 * PHRASE_WORDS_MAX
     if value[:1].isupper() and value.upper() != value and any(word.islower() for word in value.split()):
         return any(map(str.isdigit, value))  # a label, which begins with a capital

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ..core.system import System
 from .git import entries_of, git_folder, log_of, output_of, unreadable
@@ -21,7 +21,15 @@ REFLOG_BYTES = 256 * 1024
 COMPARED_BYTES = 16 * 1024 * 1024
 """Maximum bytes of a file that is compared with its content in a commit."""
 
+MERGES_MAX = 100
+"""Maximum number of reverts, the latest, of which the merged commits are looked up: a process of git each."""
+
 _BODIES = 500
+_REVERTED = re.compile(r"This reverts commit ([0-9a-f]{40,64})")
+_MERGE_REVERTED = re.compile(
+    r"This reverts commit ([0-9a-f]{40,64}), reversing\s+changes made to ([0-9a-f]{40,64})"
+)
+_QUOTED = re.compile(r'(Revert|Reapply) "(.+)"(?: \(#\d+\))?')
 _FORM = "%H%x02%P%x02%ct%x02%at %ae"
 _HEAD = re.compile(r"([0-9a-f]{40,64})\x02([0-9a-f ]*)\x02([0-9]{1,12})\x02(.*)", re.DOTALL)
 _MADE = re.compile(rb"^[0-9a-f]{40,64} ([0-9a-f]{40,64}) [^\t\n]*\t(?:commit|revert)\b", re.MULTILINE)
@@ -42,10 +50,12 @@ class Commit(Struct, frozen=True):
 
 
 class Reverts(Struct, frozen=True):
-    """The ids of reverted commits, and of those whose revert was reverted too."""
+    """The ids of reverted commits, of those whose revert was reverted too, and by each reverting commit what
+    it reverts."""
 
     undone: frozenset[str]
     restored: frozenset[str]
+    by: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 def latest_commits(root: str, count: int = COMMITS_MAX) -> tuple[Commit, ...]:
@@ -57,17 +67,32 @@ def latest_commits(root: str, count: int = COMMITS_MAX) -> tuple[Commit, ...]:
 
 
 def reverts(root: str, commits: int = _BODIES) -> Reverts:
-    """Return which commits the latest commits reverted, as `git revert` notes it. Raises `GitError`."""
-    undone: set[str] = set()
-    named: set[str] = set()
+    """Return which commits the latest commits reverted: those that the message names, as `git revert` writes
+    it, with all that a reverted merge brought; else the latest earlier one of the subject that the message
+    quotes, as the web pages of code hosts write it. Raises `GitError`."""
+    by: dict[str, frozenset[str]] = {}
+    undone, quoted = set[str](), dict[str, str]()
     # The latest commits come first, so a revert that was itself reverted can be ignored.
-    for text, _ in log_of(root, "%H %b", f"--max-count={commits}", "HEAD", names=False):
-        commit, _, body = text.partition(" ")
-        found = re.findall(r"This reverts commit ([0-9a-f]{40,64})", body)
-        named.update(found)
-        if commit not in undone:
-            undone.update(found)
-    return Reverts(frozenset(undone), frozenset(named - undone))
+    for text, _ in log_of(root, "%H%x02%s%x02%b", f"--max-count={commits}", "HEAD", names=False):
+        commit, subject, body = text.split("\x02", 2)
+        if (reverting := quoted.pop(subject, "")) and commit not in by[reverting]:
+            by[reverting] = frozenset([commit])
+            if reverting not in undone:
+                undone.add(commit)
+        found = frozenset(_REVERTED.findall(body))
+        merges = len(by) < MERGES_MAX and _MERGE_REVERTED.findall(body)
+        for merge, base in merges or ():
+            listed = output_of(root, ["rev-list", "--ignore-missing", merge, f"^{base}", "--"])
+            found |= frozenset(listed.decode("ascii", "replace").split())
+        if found:
+            by[commit] = found
+            if commit not in undone:
+                undone |= found
+        elif quote := _QUOTED.fullmatch(subject):
+            by[commit] = found
+            again, title = quote.groups()
+            quoted[f'Revert "{title}"' if again == "Reapply" else title] = commit
+    return Reverts(frozenset(undone), frozenset().union(*by.values()) - undone, by)
 
 
 def named_commits(root: str, ids: Collection[str]) -> tuple[Commit, ...]:

@@ -16,8 +16,8 @@ from ..languages.shared.imports import ImportResolver
 from ..project.service import ContentReader
 from ..workspace.records import ProjectSnapshot
 from ..workspace.service import read_together
+from .glossary import understand
 from .query import Hit, Route, SearchQuery, SearchResult
-from .question import take_apart
 from .question_route import decided_route
 from .structural import SUBJECTS_MAX, asked, hits_of, is_name
 
@@ -71,7 +71,7 @@ def _crossed(
     sides: Mapping[int, Side],
     budget: CrossingBudget,
 ) -> list[SearchResult]:
-    words = take_apart(question.text)
+    words = understand(question.text)
     decided = decided_route(
         words, question.relation, lambda word: any(_knows(side, word) for side in sides.values())
     )

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ..index.records import Changed, ChunkPlace, LexicalHit
 from ..index.service import Reader, document_terms, query_terms
@@ -145,6 +146,10 @@ class GatheredCandidates(Struct, frozen=True):
     names: tuple[str, ...] = ()
     """Names that the graph doesn't have and that are searched as text; `used` if their uses are wanted."""
     used: bool = False
+    only_names: bool = False
+    """Whether only places with these names are wanted."""
+    is_final: bool = False
+    """Whether nothing else is to be searched, since the whole question asks for what there is not."""
     near: bool = False
     """Whether the answer is about a name that is only spelled like the one in the question."""
     unlinked: tuple[str, ...] = ()
@@ -155,6 +160,25 @@ class GatheredCandidates(Struct, frozen=True):
     """Files that were just edited (see `SearchQuery`)."""
     need: Need | None = None
     """The probability that the question needs code, if requested (see `with_need`)."""
+
+
+def only_exact(candidates: Candidates) -> Candidates:
+    """Return only the chunks that have a text of the question word for word."""
+    chunks = {number: chunk for number, chunk in candidates.chunks.items() if number in candidates.lines}
+    paths = {chunk.path for chunk in chunks.values()}
+
+    def kept(pairs: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+        return [pair for pair in pairs if pair[0] in chunks]
+
+    return replace(
+        candidates,
+        lexical=kept(candidates.lexical),
+        vector=kept(candidates.vector),
+        tree=kept(candidates.tree),
+        chunks=chunks,
+        named={},
+        exact={path: share for path, share in candidates.exact.items() if path in paths},
+    )
 
 
 SURELY_NAMED = 0.5

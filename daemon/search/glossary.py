@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from ..index.records import STOP_WORDS
+from .question import Question, take_apart
 
 _TABLE = Path(__file__).with_name("glossary.toml")
 
@@ -44,6 +45,12 @@ _ENGLISH: Final = frozenset(STOP_WORDS.split())
 _WORD = re.compile(r"[^\W\d_]+")
 _HAN = re.compile(r"[\u4e00-\u9fff]+")
 _ACCENT = re.compile(r"[\u0300-\u036f]")
+
+
+def understand(text: str) -> Question:
+    """Return the parts of a question, with the English words for one in another language."""
+    english = in_english(text)
+    return take_apart(f"{text} {english}" if english else text)
 
 
 def in_english(text: str) -> str:

@@ -48,9 +48,14 @@ TEXT_TOKENS = 3
 SAID_MAX: Final = 5
 """Maximum number of a prompt's words in the reason."""
 
+READS_ENGLISH: Final = (
+    "the default embedding model reads English: ask with English words or with names of the code"
+)
+"""What to do about a question in another language that finds nothing."""
+
 HINT: Final = (
     "Nothing of the code is shown for this prompt: its words aren't those of the code. `foveal query` finds"
-    " what it is about with English words or with names of the code."
+    f" what it is about; {READS_ENGLISH}."
 )
 """The text sent for a question in another language if the project has none of its words."""
 
@@ -84,7 +89,7 @@ def need_of(question: Question, lexical: LexicalReader, found: Evidence) -> Need
         f" {max(found.probabilities, default=0.0):.2f}"
     )
     asks = features["asks"] or not _FOREIGN_QUESTION_WORDS.isdisjoint(_tokens(question)[:1])
-    return Need(probability, reason, HINT if asks and _is_foreign(question.asked) else "")
+    return Need(probability, reason, HINT if asks and is_foreign(question.asked) else "")
 
 
 def probability_of(
@@ -195,7 +200,7 @@ def _parts(word: str) -> list[str]:
     return terms[:-1] if len(terms) > 2 else terms
 
 
-def _is_foreign(text: str) -> bool:
+def is_foreign(text: str) -> bool:
     """Whether most function words aren't English, or a word is in a script other than Latin."""
     if _OTHER_SCRIPT.search(text):
         return True

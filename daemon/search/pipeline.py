@@ -17,9 +17,11 @@ from . import structural
 from .candidates import GatheredCandidates, telling_words
 from .definitions import answered
 from .filters import EVERYTHING, Filter, kinds_in
+from .glossary import understand
 from .meaning_search import MeaningSearch
+from .need import READS_ENGLISH, is_foreign
+from .places import KEPT
 from .query import Hit, SearchQuery
-from .question import take_apart
 from .question_route import decided_route
 from .router import conclude, gather, with_need
 
@@ -33,7 +35,7 @@ BEHIND = 0.9
 def asked_about(ask: SearchQuery) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
     """Return the names that a question asks the graph about, the words by which unread files fit it, and
     whether it asks for subclasses."""
-    question = take_apart(ask.text)
+    question = understand(ask.text)
     # The definitions of the unread files aren't known yet, so any word may be a name.
     decided = decided_route(question, ask.relation, lambda _word: True)
     words = telling_words(question)
@@ -103,6 +105,8 @@ def goes_on(gathered: GatheredCandidates, hits: tuple[Hit, ...], ask: SearchQuer
 
     They do if the question's words limited the search to a part of the project and that gave few hits. With
     `definitions` they always follow what the graph or a place answered."""
+    if gathered.is_final:
+        return False
     if ask.definitions and ask.route is None:
         return gathered.answer is not None or gathered.narrowed
     return ask.route is None and gathered.narrowed and gathered.answer is None and len(hits) < ask.limit
@@ -110,6 +114,7 @@ def goes_on(gathered: GatheredCandidates, hits: tuple[Hit, ...], ask: SearchQuer
 
 def joined(hits: tuple[Hit, ...], others: tuple[Hit, ...], ask: SearchQuery) -> tuple[Hit, ...]:
     """Return the hits, followed by those of the wider search for other files, with lower scores."""
+    others = tuple(replace(hit, is_beyond=True) for hit in others)
     if ask.definitions:
         return (*hits, *others)
     seen = {hit.path for hit in hits}
@@ -118,6 +123,17 @@ def joined(hits: tuple[Hit, ...], others: tuple[Hit, ...], ask: SearchQuery) -> 
         replace(hit, score=round(min(hit.score, last * BEHIND), 4)) for hit in others if hit.path not in seen
     )
     return (*hits, *behind)
+
+
+def told(evidence: tuple[str, ...], hits: tuple[Hit, ...]) -> tuple[str, ...]:
+    """Return evidence that is true of all hits: those after the ones in the named place lie elsewhere."""
+    if not any(hit.is_beyond for hit in hits):
+        return evidence
+    is_inside = not all(hit.is_beyond for hit in hits)
+    said = "shows first what is in {}, then what is elsewhere" if is_inside else "found nothing in {}"
+    return tuple(
+        said.format(reason.removeprefix(KEPT)) if reason.startswith(KEPT) else reason for reason in evidence
+    )
 
 
 def given(hits: tuple[Hit, ...], ask: SearchQuery, policy: Policy, limit: int) -> tuple[Hit, ...]:
@@ -143,7 +159,7 @@ def hint_for(
     `best` is the best score of the hits that `min_score` removed, 0 if it removed none."""
     if best:
         return f"the best score is {best}, below min_score {ask.min_score}"
-    if gathered.answer is not None and gathered.route == "structural":
+    if gathered.is_final or (gathered.answer is not None and gathered.route == "structural"):
         return gathered.evidence[-1]  # names the unknown subject, and how to ask for it
     missing = _missing_kinds(project, snapshot.tree, ask.filter)
     if missing:
@@ -154,6 +170,8 @@ def hint_for(
         return "the project is still being indexed; ask again when it is ready (fresh=tree waits for changes)"
     if not gathered.question.text.strip():
         return "the question is empty: ask in words, or name a file, a definition or an error"
+    if is_foreign(gathered.question.asked):
+        return f"nothing in the project has these words or this meaning; {READS_ENGLISH}"
     fewer = ", or fewer filters" if ask.filter != EVERYTHING else ""
     return f"nothing in the project has these words or this meaning: try other words{fewer}"
 

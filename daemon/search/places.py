@@ -11,9 +11,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..index.service import Reader
-from ..project.service import Tree, files_named
+from ..project.service import Tree, by_stem, files_named, role_of
 from .filters import Filter
 from .mentions import read_path
+
+KEPT: Final = "kept to "
+"""The beginning of the evidence that a search is limited to a place."""
 
 PlaceKind = Literal["file", "folder", "section", "class", "filter"]
 """`file` may be a glob or a folder too; `filter` is `path:src`."""
@@ -56,7 +59,7 @@ def narrow(chosen: Filter, places: Sequence[PlaceMention], tree: Tree, reader: R
                 glob=chosen.glob or meant.glob,
                 symbol=meant.symbol,
             )
-            return both, f"kept to {meant.path_prefix or meant.glob or meant.symbol}"
+            return both, f"{KEPT}{meant.path_prefix or meant.glob or meant.symbol}"
     named = ", ".join(place.name for place in places)
     return chosen, f"there is no such place as {named}; searched everywhere"
 
@@ -82,6 +85,9 @@ def _paths_meant(name: str, tree: Tree) -> Iterator[Filter]:
     files = [name] if name in tree.files else files_named(name, tree)
     if len(files) == 1:
         yield Filter(path_prefix=files[0])
+    modules = by_stem(tree.layout).get(name, ())
+    if modules:
+        yield Filter(path_prefix=min(modules, key=lambda path: _distance(path, tree)))
     folder = name.strip("/")
     folders = [path for path in tree.layout.folders if path == folder or path.endswith(f"/{folder}")]
     if folders and folder:
@@ -90,14 +96,20 @@ def _paths_meant(name: str, tree: Tree) -> Iterator[Filter]:
         yield Filter(path_prefix=files[0])
 
 
+def _distance(path: str, tree: Tree) -> tuple[bool, int, str]:
+    """Return how far a module is from the sources at the root."""
+    return role_of(path, tree.files[path].language) != "source", path.count("/"), path
+
+
 _FILTER = r"(?<![\w/])(?:path|file|dir|folder|glob|in):(?!//)(?P<name>[^\s,;]+)"
 _IN = r"\b(?i:in|inside|within|under|from|of|into|below|across) (?:(?:the|our|file|files|only|all) )*"
 _QUOTED = r"[\"\u201c][^\"\u201d]+[\"\u201d]"
+_TITLE = rf"{_QUOTED}|[A-Z\d][\w.-]*(?: [A-Z][\w.-]*)*"
 _PLACES: Final[tuple[tuple[PlaceKind, str], ...]] = (
     ("filter", _FILTER),
     (
         "section",
-        rf"\b(?i:section|chapter|heading) (?P<name>{_QUOTED}|[A-Z\d][\w.-]*|(?<=in section )\w+)",
+        rf"\b(?i:section|chapter|heading) (?P<name>{_TITLE}|(?<=in section )\w+|(?<=\Asection )\w+)",
     ),
     ("section", rf"\bthe (?P<name>{_QUOTED}|[A-Z]\w+) section\b"),
     ("class", rf"{_IN}class (?P<name>[A-Z]\w*)"),

@@ -69,6 +69,8 @@ class Hit(Struct, frozen=True):
     definitions: Sequence[FoundDefinition] = ()
     probability: float = 0.0
     reasons: Sequence[str] = ()
+    is_beyond: bool = False
+    """Whether it lies outside of the place that the question names."""
 
     @property
     def path(self) -> str:

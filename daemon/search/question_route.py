@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..graph.records import PLACE
 from .graph_cues import CUES, EXPLAINED, FIRST, OF_ALL, WORDS, Cue
@@ -23,7 +24,7 @@ from .query import Relation, Route
 from .question import Question
 
 IsName = Callable[[str], bool]
-"""Whether the project has a definition or module of a name."""
+"""Whether the project has a definition or module of a name; or whether a word occurs nowhere in it."""
 
 PROSE_MAX: Final = 400
 """Maximum characters of a question that can ask for a relation; a longer text is a report."""
@@ -32,11 +33,19 @@ WORDS_MAX: Final = 24
 """Maximum number of words of a sentence that can ask for a relation."""
 
 
+NAME_LEAST: Final = 4
+"""Minimum letters of a word that is taken as a name which the project doesn't have."""
+
+BESIDE: Final = 3
+"""Maximum distance of such a word from the word for its relation (`what calls the function x`)."""
+
+
 class RoutedQuestion(Struct, frozen=True):
     """The route of a question, with a reason for it in `evidence`, in words for people.
 
     A structural question has a `relation` and its `subjects` as written; a connection has two, start and end.
     `depth` is the requested number of edges, 0 if none is given. `places` are the places to search in.
+    `alone` says that the question asks for nothing else, of a place that it asks for this place itself.
     """
 
     route: Route
@@ -45,9 +54,14 @@ class RoutedQuestion(Struct, frozen=True):
     subjects: tuple[str, ...] = ()
     places: tuple[PlaceMention, ...] = ()
     depth: int = 0
+    alone: bool = False
 
 
-def route_question(question: Question, is_name: IsName) -> RoutedQuestion:
+def _never(_: str) -> bool:
+    return False
+
+
+def route_question(question: Question, is_name: IsName, is_absent: IsName = _never) -> RoutedQuestion:
     """Return the route of a question. Pasted traces, logs and diffs are searched by all means (`hybrid`)."""
     asked = question.asked
     code = "code" in question.pasted
@@ -59,24 +73,33 @@ def route_question(question: Question, is_name: IsName) -> RoutedQuestion:
         if pasted != "code":
             return RoutedQuestion("hybrid", (f"holds a pasted {pasted}",))
     if len(asked) <= PROSE_MAX and not _COMMAND.search(asked):
-        sentences = list(_sentences(question, is_name))
+        sentences = list(_sentences(question, is_name, is_absent))
         found = next(filter(None, (sentence.route() for sentence in sentences)), None)
         if found and (found.relation == "connection" or not any(each.asks_why for each in sentences)):
-            return found
+            return replace(found, alone=len(sentences) == 1 and not question.pasted)
     opener = asked.partition(" ")[0].lower().rstrip(".,:;!?")
     looks = opener in FIRST or opener in _SECTIONS or has_filter(asked)
     places = tuple(find_places(asked)) if looks else ()
     if places and not code:
         reason = (f"names a {places[0].kind}: {places[0].name}",)
-        return RoutedQuestion("positional", reason, places=places)
+        is_all = places[0].kind == "section" and not _words_beside(asked, places[0].name)
+        return RoutedQuestion("positional", reason, places=places, alone=is_all)
     if opener in WORDS["asking"] and opener != asked and not code:
         return RoutedQuestion("semantic", (f"asks in words: {asked[:PROSE_MAX].rstrip(' ?')}",))
     return RoutedQuestion("hybrid", ("names no relation and no place, and asks no question in words",))
 
 
-def decided_route(question: Question, relation: Relation | None, is_name: IsName) -> RoutedQuestion:
+def decided_route(
+    question: Question, relation: Relation | None, is_name: IsName, is_absent: IsName = _never
+) -> RoutedQuestion:
     """Return the route of a question, for a relation if the caller chose one."""
-    return with_relation(relation, question) if relation else route_question(question, is_name)
+    return with_relation(relation, question) if relation else route_question(question, is_name, is_absent)
+
+
+def _words_beside(asked: str, section: str) -> list[str]:
+    """Return the words of a question that ask for more than a section that it names."""
+    tokens = _tokens(_QUOTES.sub(" ", asked).replace(section, " ", 1))
+    return [token.name for token in tokens if token.sure or token.form not in EXPLAINED | _SECTIONS]
 
 
 def with_relation(relation: Relation, question: Question) -> RoutedQuestion:
@@ -101,7 +124,7 @@ class _Sentence:
     """The words of one sentence: which are names of the project, and which are unknown. `meant` is the name
     that a pronoun at its end refers to."""
 
-    def __init__(self, text: str, is_name: IsName, meant: str) -> None:
+    def __init__(self, text: str, is_name: IsName, is_absent: IsName, meant: str) -> None:
         self.text = " ".join(text.split())
         self.tokens = list(islice(_tokens(text), WORDS_MAX + 1))
         sure = [token.name for token in self.tokens if token.sure]
@@ -111,6 +134,7 @@ class _Sentence:
         self.forms = [token.form for token in self.tokens]
         self.said = frozenset(self.forms)
         self.named = [at for at in range(len(self.tokens)) if self._is_named(at, is_name)]
+        self.named = self.named or [at for at in range(len(self.tokens)) if self._is_missing(at, is_absent)]
         self.placed = [at for at in self.named if self._form(at - 1) in WORDS["placing"]]
         plain = (form for at, form in enumerate(self.forms) if at not in self.named)
         self.unknown = [form for form in plain if form not in EXPLAINED and not form.isdigit()]
@@ -154,10 +178,31 @@ class _Sentence:
                 before in WORDS["auxiliary"] and behind in CUES
             )
             stands = stands or (before in WORDS["article"] and behind in WORDS["kind"])
+            stands = stands or self._joins(before, behind)
         else:
             stands = behind in WORDS["kind"] or before not in WORDS["article"]
             stands = stands and (not behind or behind in _BEHIND_NAME)
         return stands and is_name(token.name)
+
+    def _joins(self, before: str, behind: str) -> bool:
+        """Whether a word stands where only one of two connected names can: `how do get and post connect`."""
+        joined = not WORDS["connect"].isdisjoint(self.said) and "and" in self.said
+        first = before in WORDS["auxiliary"] and behind == "and"
+        return joined and (first or (before == "and" and behind in WORDS["connect"]))
+
+    def _is_missing(self, at: int, is_absent: IsName) -> bool:
+        """Whether a word is taken as a name that the project doesn't have: it stands where a name can, and
+        the project doesn't have the word anywhere."""
+        form = self.tokens[at].form
+        if not form.isidentifier() or form in EXPLAINED or len(form) < NAME_LEAST:
+            return False
+        asks = any(
+            cue.incoming in _OF_NAMED and abs(at - place) <= BESIDE
+            for place, cue in enumerate(map(CUES.get, self.forms))
+            if cue is not None
+        )
+        others = sum(each not in EXPLAINED and not each.isdigit() for each in self.forms)
+        return asks and others == 1 and is_absent(self.tokens[at].name)
 
     def _of_all(self) -> tuple[Relation, Sequence[int]] | None:
         """Return a relation of the whole project, or of some files of it."""
@@ -239,11 +284,11 @@ class _Sentence:
         return _OF_SYMBOLS.get(relation, relation) if depends else relation
 
 
-def _sentences(question: Question, is_name: IsName) -> Iterator[_Sentence]:
+def _sentences(question: Question, is_name: IsName, is_absent: IsName) -> Iterator[_Sentence]:
     """Yield the sentences; a pronoun means the name before, or what pasted code defines."""
     meant = next(iter(question.defined), "")
     for text in _SENTENCE.split(question.asked):
-        sentence = _Sentence(text, is_name, meant)
+        sentence = _Sentence(text, is_name, is_absent, meant)
         meant = sentence.meant
         yield sentence
 
@@ -276,6 +321,10 @@ _BEHIND_NAME: Final = (
     | {kind for kind in WORDS["kind"] if kind[-1] != "s" or kind == "class"}
 )
 """Words that may follow a plain word that is a name; `login functions` are other functions than `login`."""
+_OF_NAMED: Final = frozenset(
+    {"callers", "callees", "importers", "subclasses", "implementations", "overrides"}
+)
+"""Relations that are asked of names alone; `who uses caching` asks for a concept."""
 _NO_SUBJECT: Final = WORDS["filler"] | WORDS["article"] | WORDS["pronoun"] | WORDS["placing"] | set(CUES)
 _OF_FILES: Final[dict[Relation, Relation]] = {"references": "importers", "callees": "imports"}
 _OF_SYMBOLS: Final[dict[Relation, Relation]] = {"importers": "references", "imports": "callees"}
@@ -289,6 +338,7 @@ _WORD = re.compile(
     r"`(?P<ticked>[^`\n]+)`|[\"\u201c](?P<quoted>[\w.:#/<>]+)[\"\u201d]"
     r"|[^\s`\"\u201c\u201d(),;?!]*[^\s`\"\u201c\u201d,;?!(]+(?:\(\))?"
 )
+_QUOTES = re.compile(r"[\"\u201c\u201d]")
 _COMMAND = re.compile(
     r"(?i)(?:^|[.?!]\s+|\band |\bthen )(?:please )?"
     r"(?:fix|rename|remove|delete|replace|update|change|add|move|rewrite) (?!impact)"

@@ -209,12 +209,15 @@ def describe_for_agents(
     """
     placed = [item for hit in hits for item in _placed(hit, reader, chosen)]
     answered = [item for item in placed if item[0].certainty]
-    ranked = sorted((item for item in placed if not item[0].certainty), key=lambda one: -one[1])
+    ranked = sorted(
+        (item for item in placed if not item[0].certainty), key=lambda item: (item[0].is_beyond, -item[1])
+    )
     best = None if asks_for_all and not answered else _best(answered, ranked)
     if best is not None:
         shown = [best]
     else:
-        floor = max(NOISE, NOISE_SHARE * ranked[0][1]) if ranked else 0.0
+        best_there = max((each for _, each in ranked), default=0.0)
+        floor = max(NOISE, NOISE_SHARE * best_there)
         likely = [item for item in ranked if item[1] >= floor or item is ranked[0]]
         shown = _together(answered, likely, limit)
     results, stale = describe_each(snapshot, text, [hit for hit, _ in shown], reader)

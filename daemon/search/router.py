@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
@@ -31,13 +31,14 @@ from .candidates import (
     held_chunks,
     in_order,
     named_chunks,
+    only_exact,
     rarities,
     search_terms,
 )
 from .definitions import FILES_MAX, FUNCTIONS, find_definitions, with_edited, with_sources_first
 from .exact_text import TextPlace, defines_alone, find_text, has_name, unknown_names, weight_of
 from .filters import Filter
-from .glossary import in_english
+from .glossary import understand
 from .named_lines import (
     named_lines,
     suspected_files,
@@ -48,7 +49,7 @@ from .named_lines import (
 from .need import Evidence, need_of
 from .places import narrow
 from .query import FoundDefinition, Hit, Relation, Route
-from .question import Question, take_apart
+from .question import Question
 from .question_route import RoutedQuestion, decided_route
 from .ranking import list_ranks, rank, topic_terms
 from .test_blocks import rank_tests
@@ -117,16 +118,27 @@ def gather(
 
     Raises `ValueError` for a glob that can't be used.
     """
-    english = in_english(text)
-    question = take_apart(f"{text} {english}" if english else text)
-    decided = decided_route(question, relation, partial(structural.is_name, tree=tree, reader=reader))
+    question = understand(text)
+    decided = decided_route(
+        question,
+        relation,
+        partial(structural.is_name, tree=tree, reader=reader),
+        lambda word: not tree.pending and _occurs((word,), reader, handle) is False,
+    )
     taken, evidence = decided.route, decided.evidence
     if route is not None and route != taken:
         evidence = (*evidence, f"the caller chose {route} over {taken}")
     taken = route or taken
     given = chosen
-    if taken == "positional" or (taken == "structural" and decided.places):
+    section = structural.section(decided, tree, reader, limit, chosen) if taken == "positional" else ()
+    if not section and (taken == "positional" or (taken == "structural" and decided.places)):
         chosen, where = narrow(chosen, decided.places, tree, reader)
+        if taken == decided.route == "positional" and decided.alone and chosen == given:
+            evidence = (*evidence, f"there is no section {decided.places[0].name}")
+            nothing = Candidates()
+            return GatheredCandidates(
+                question, taken, taken, evidence, chosen, nothing, {}, None, answer=(), is_final=True
+            )
         evidence = (*evidence, where)
     paths = chosen.files(tree)
     if chosen.symbol:
@@ -140,6 +152,8 @@ def gather(
     start = replace(start, narrowed=chosen != given, recent=recent)
     if files is not None and not files:
         return replace(start, answer=())
+    if section:
+        return replace(start, answer=section, is_final=True)
     if taken == "structural":
         forced = route == "structural" or relation is not None
         start = _structural(
@@ -175,6 +189,9 @@ def conclude(
     With `definitions` each hit lists the definitions that may be needed. `embedded` says whether all chunks
     of the project have vectors."""
     candidates, languages = candidates_of(gathered, vector_hits, tree, reader, embedded=embedded)
+    if gathered.only_names:
+        candidates = only_exact(candidates)
+        languages = {path: languages[path] for path in candidates.exact if path in languages}
 
     def rarity(term: str) -> float:
         return gathered.rarity.get(term, 0.0)
@@ -434,28 +451,44 @@ def _structural(
         for subject in subjects
         if structural.is_code(subject) and not (subject.isalpha() and subject.isupper())
     )
-    in_text = not forced and answer.guess and _stand_in_text(names, reader, handle)
+    in_text = not forced and answer.guess and bool(names) and _occurs(names, reader, handle) is True
     if answer.hits and not in_text:
         return replace(start, answer=answer.hits, evidence=evidence, degraded=degraded, near=answer.near)
     if in_text:
         evidence = (*start.evidence, f"the project doesn't define {', '.join(subjects)}")
     elif relation not in {"connection", "cycles"}:  # their remarks already say so
-        nothing = f"no {relation} of {', '.join(subjects) or 'the project'} is known"
-        evidence = (*start.evidence, nothing, *answer.remarks)
+        evidence = (*start.evidence, _nothing(relation, subjects, answer))
     if forced:
         return replace(start, answer=(), evidence=evidence, degraded=degraded)
+    if decided.alone and subjects and relation != "definition" and not answer.degraded:
+        if not in_text and (answer.known or not names or _occurs(names, reader, handle) is False):
+            return replace(start, answer=(), evidence=evidence, degraded=degraded, is_final=True)
+        evidence = (*start.evidence, f"the project doesn't define {', '.join(names)}, but has it as text")
+        return replace(start, evidence=evidence, degraded=degraded, names=names, used=True, only_names=True)
     said = "searched as text, by words and by meaning" if names else "searched by words and meaning"
     used = relation != "definition"
     return replace(start, evidence=(*evidence, said), degraded=degraded, names=names, used=used)
 
 
-def _stand_in_text(names: Sequence[str], reader: Reader, handle: LexicalHandle) -> bool:
-    """Whether all names occur in the project exactly as written; False if that is unknown."""
+def _nothing(relation: Relation, subjects: Sequence[str], answer: structural.GraphAnswer) -> str:
+    """Return in one line that nothing has a relation, and why."""
+    if not answer.known:
+        return f"no {relation}: {'; '.join(answer.remarks)}"
+    are = "is" if relation in _SINGULAR else "are"
+    known = f"no {relation} of {', '.join(subjects) or 'the project'} {are} known"
+    return "; ".join((known, *answer.remarks))
+
+
+_SINGULAR: Final = frozenset({"definition", "impact", "outline"})
+
+
+def _occurs(names: Sequence[str], reader: Reader, handle: LexicalHandle) -> bool | None:
+    """Whether all names occur in the project exactly as written; None if that is unknown."""
     try:
         lexical = handle.current()
-        return bool(names) and all(has_name(name, reader, lexical) for name in names)
+        return all(has_name(name, reader, lexical) for name in names)
     except (LexicalDamaged, OSError):
-        return False
+        return None
 
 
 def _hits(

@@ -22,7 +22,7 @@ from ..privacy.policy import NO_POLICY, Policy
 from ..workspace.records import ProjectSnapshot
 from ..workspace.service import IndexerClient, Project, before_search
 from .meaning_search import MeaningSearch
-from .query import Hit, SearchQuery, SearchResult
+from .query import Hit, Need, SearchQuery, SearchResult
 
 if TYPE_CHECKING:
     from .candidates import GatheredCandidates
@@ -109,8 +109,11 @@ class SearchService:
         reasons = tuple(dict.fromkeys(degraded))
         if hits:  # the next question is probably about the same files
             self._semantics.prefer(project.root, dict.fromkeys(hit.path for hit in hits[:PREFERRED_HITS]))
+        if gathered.is_final and ask.definitions and not hits:
+            need = Need(1.0, "it asks for one thing, which there is not", hint)
+        evidence = pipeline.told(gathered.evidence, hits)
         return SearchResult(
-            hits, gathered.intent, gathered.route, gathered.evidence, reasons, hint, need, gathered.near
+            hits, gathered.intent, gathered.route, evidence, reasons, hint, need, gathered.near
         )
 
     async def _answer(

@@ -33,6 +33,7 @@ from ..graph.service import (
     importers,
     imports,
     meaning_of,
+    node_id_of,
     outline,
     overrides,
     references,
@@ -145,7 +146,9 @@ def answer(
     if relation in _OF_ALL:  # a plain word is no subject: `circles of imports`
         meanings = [each for each in meanings if each.known or is_code(each.written)]
     known = all(each.known for each in meanings) and bool(meanings or relation in _OF_ALL)
-    remarks = [remark for each in meanings for remark in (each.remarks if each.known else (_unknown(each),))]
+    remarks = [
+        remark for each in meanings for remark in (each.remarks if each.known else (_unknown(each, graph),))
+    ]
     findings = Findings()
     if known:
         findings = _asked(relation, meanings, graph, depth, limit, paths)
@@ -171,6 +174,17 @@ def answer(
         near=bool(near),
         unlinked=last_words(subjects) if waiting and not linked_first else (),
     )
+
+
+def section(
+    decided: RoutedQuestion, tree: Tree, reader: Reader, limit: int, chosen: Filter
+) -> tuple[Hit, ...]:
+    """Return the sections of documents that a question asks for by their title and without more words."""
+    if not decided.alone or decided.places[0].kind != "section":
+        return ()
+    title = f"#{decided.places[0].name}"
+    found = answer("definition", (title,), tree, reader, limit, chosen, chosen.files(tree))
+    return found.hits if not found.guess else ()
 
 
 def _has_same_words(meaning: Meaning) -> bool:
@@ -271,15 +285,23 @@ def _hit(graph_place: FoundPlace, place: int, chunk: StoredChunk, definitions: d
     )
 
 
-def _unknown(meaning: Meaning) -> str:
-    """Return the remark for a name that the project doesn't have, with what to do about it."""
-    if not meaning.written:
+def _unknown(meaning: Meaning, graph: CodeGraph) -> str:
+    """Return the remark for a name that the project doesn't have, with the nearest names, or else with what
+    to do about it."""
+    written = meaning.written[:100]
+    if not written:
         return "no name is given; say which definition, file or module is meant"
-    near = f"; the nearest names are {', '.join(meaning.near)}" if meaning.near else ""
-    return (
-        f"nothing in the project is named `{meaning.written[:100]}`{near}; write a name as the code has it"
-        " (login, Session.login), a path (pkg/auth.py), or both (pkg/auth.py#Session.login)"
-    )
+    nothing = f"nothing in the project is named `{written}`"
+    near = f"the nearest names are {', '.join(meaning.near)}" if meaning.near else ""
+    owner = meaning_of(written.rpartition(".")[0], graph) if "." in written else None
+    if owner is not None and owner.definitions and not owner.guess:
+        within = f"there is {node_id_of(owner.definitions[0])}"
+        return "; ".join(filter(None, (nothing, within, near)))
+    return f"{nothing}; {near or HOW_TO_NAME}"
+
+
+HOW_TO_NAME: Final = "write a name as the code has it, a path, or both (pkg/auth.py#Session.login)"
+"""What to do about a name that isn't known."""
 
 
 def _degraded(waiting: int, subjects: Sequence[str], *, unread: bool, linked_first: bool) -> tuple[str, ...]:

@@ -275,7 +275,9 @@ def applet_entries(entries: Iterable[str]) -> tuple[str, ...]:
         return ()
     if "=" in slug or any(character.isspace() for character in slug):
         raise InvalidRequest(
-            f"applet begins with a slug, a name without spaces and =, not {slug!r:.80}", "items"
+            f"applet begins with a slug, a name without spaces and =, or its address where applet.url is set,"
+            f" not {slug!r:.80}",
+            "items",
         )
     pairs = {}
     for entry in parameters:

@@ -79,8 +79,8 @@ refers to the content of its context; `pruned` says why that is gone. When a con
 contexts. `session` is 0 without one. Who may see a context is stored once for all contexts of an agent.
 
 A place has the time of its first use of each kind. `observed` is the time of the last sign of use in a
-session, `mined` that of the last reading of its transcript; `saved` are the characters that reading
-`saved_files` files would have taken. `shown` and `used` count the places of a context, so that sums are
+session, `mined` that of the last reading of its transcript; `saved` and `saved_files` are an estimate of
+former versions. `shown` and `used` count the places of a context, so that sums are
 fast. Counts of items outlive the requests that they were counted of, so that a share over time isn't a share
 of what was kept."""
 

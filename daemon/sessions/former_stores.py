@@ -153,11 +153,10 @@ WHERE context IN (SELECT number FROM contexts)""",
 
 _FROM_TIMELINE = (
     """
-INSERT INTO sessions SELECT NULL, CAST(name AS BLOB), CAST(project AS BLOB), host, observed, mined, saved,
-    saved_files FROM former.sessions WHERE TRUE
+INSERT INTO sessions SELECT NULL, CAST(name AS BLOB), CAST(project AS BLOB), host, observed, mined, 0, 0
+FROM former.sessions WHERE TRUE
 ON CONFLICT (name) DO UPDATE SET project = iif(project = X'', excluded.project, project),
-    host = excluded.host, observed = excluded.observed, mined = excluded.mined, saved = excluded.saved,
-    saved_files = excluded.saved_files""",
+    host = excluded.host, observed = excluded.observed, mined = excluded.mined""",
     """
 INSERT INTO entries SELECT e.number, COALESCE(s.id, 0), at, kind,
     iif(mark = '' OR mark GLOB 'late:*', 'hook:' || e.number, mark), CAST(context_id AS BLOB),

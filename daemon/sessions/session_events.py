@@ -40,9 +40,6 @@ MASKED_CHARACTERS = 2_000
 REPORTED_MS = 60_000
 """Milliseconds between an edit in a hook's event and the same edit in the transcript."""
 
-WHOLE_BYTES = 50_000
-"""Maximum bytes of a file that count as saved: about what the tools of hosts read at once."""
-
 HOOK_MARK = "hook:"
 """The beginning of the mark of an entry that a hook reported."""
 
@@ -153,7 +150,6 @@ def put_transcript(database: Database, part: TranscriptPart) -> None:
     observed = "UPDATE sessions SET observed = max(observed, ?1), mined = max(mined, ?1) WHERE id = ?2"
     database.execute(observed, (part.at, session))
     _mark_used(database, session, list(_signs_in(part, root)))
-    _count_saved(database, session)
 
 
 def project_of(database: Database, session_id: str) -> str:
@@ -260,22 +256,6 @@ def _mark_used(database: Database, session: int, signs: Sequence[UseSign]) -> No
                 " AND number IN (SELECT context FROM places WHERE file = ?)",
                 (session, file),
             )
-
-
-def _count_saved(database: Database, session: int) -> None:
-    """Count what an agent didn't have to read: the sizes of files that it named, and that the transcript
-    doesn't show it reading or editing, less all that was shown of them.
-
-    An edit without a reading tells nothing: what it needed was read in some way that wasn't seen, or written
-    blindly. Only uses before the last reading of the transcript count: the next may show a reading.
-    """
-    database.execute(
-        "UPDATE sessions SET (saved, saved_files) = (SELECT COALESCE(SUM(saved), 0), COUNT(*) FROM ("
-        "SELECT MAX(MIN(MAX(size), ?) - SUM(characters), 0) AS saved FROM contexts JOIN places"
-        " ON context = number WHERE session = sessions.id AND turns > 0 AND type != '' GROUP BY file"
-        " HAVING MAX(read) IS NULL AND MAX(edited) IS NULL AND MIN(named) <= sessions.mined)) WHERE id = ?",
-        (WHOLE_BYTES, session),
-    )
 
 
 def _files_meant(

@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from ..core.storage import Database
 from .delivery_tables import data_of, text_of
-from .session_events import WHOLE_BYTES, first_prompt
+from .session_events import first_prompt
 
-Grouping = Literal["day", "project", "host", "session", "type"]
+Grouping = Literal["day", "project", "host", "agent", "session", "type"]
 
 ROWS_MAX = 1_000
 """Maximum number of rows, those with the most tokens, or the latest days."""
@@ -45,14 +45,25 @@ class Unused(Struct, frozen=True):
     shown: int
 
 
+class ReadAfterwards(Struct, frozen=True):
+    """What agents read by themselves, in the sessions in which that can be observed: their number, the tokens
+    that they were given, the files that these showed, those of them that an agent opened all the same after
+    it was shown them, and the files that it read and wasn't shown. A file counts once in each session."""
+
+    sessions: int
+    tokens: int
+    files_given: int
+    read_again: int
+    read_elsewhere: int
+
+
 class UsageReport(Struct, frozen=True):
-    """The counts by group and in total, files that were never used, and what was saved with its basis."""
+    """The counts by group and in total, files that were never used, and what agents read by themselves."""
 
     rows: tuple[UsageCounts, ...]
     total: UsageCounts
     never_used: tuple[Unused, ...]
-    saved_characters: int
-    saved_basis: str
+    afterwards: ReadAfterwards
 
 
 def usage_report(
@@ -76,8 +87,8 @@ def usage_report(
             row.name = first_prompt(database, row.key)
     never = database.execute(_query(_NEVER_USED), wanted)
     unused = tuple(Unused(text_of(path), text_of(project), shown) for path, project, shown in never)
-    saved = database.execute(_query(_SAVED), wanted).fetchone()
-    return UsageReport(tuple(rows), total, unused, saved[0], _basis(saved[1]))
+    afterwards = ReadAfterwards(*database.execute(_query(_AFTERWARDS), wanted).fetchone())
+    return UsageReport(tuple(rows), total, unused, afterwards)
 
 
 def _total(rows: Sequence[UsageCounts]) -> UsageCounts:
@@ -93,26 +104,11 @@ def _total(rows: Sequence[UsageCounts]) -> UsageCounts:
     )
 
 
-def _basis(files: int) -> str:
-    rest = (
-        f"the size of each in bytes, at most {WHOLE_BYTES:,}, less all that was shown of it in its session."
-        " An estimate: an agent may have read a part only, and files that it edited count nothing."
-    )
-    if not files:
-        return (
-            "No file yet that an agent named after it was shown, without reading or editing it in the"
-            f" transcript. Counted is, for such files: {rest}"
-        )
-    noun = "file that an agent" if files == 1 else "files that agents"
-    return (
-        f"{files:,} {noun} named after it was shown, without reading or editing it in the transcript: {rest}"
-    )
-
-
 _KEYS = {
     "day": "date(c.first_at / 1000, 'unixepoch', 'localtime')",
     "project": "c.project",
     "host": "COALESCE(s.host, '')",
+    "agent": "c.agent_name",
     "session": "COALESCE(s.name, X'')",
 }
 
@@ -152,9 +148,20 @@ AND type != '' AND turns > 0 AND observed AND (:project IS NULL OR f.project = :
 GROUP BY file HAVING total >= :least ORDER BY total DESC, f.project, path LIMIT :limit
 """
 
-_SAVED = """
-SELECT COALESCE(SUM(saved), 0), COALESCE(SUM(saved_files), 0) FROM sessions
-WHERE saved_files AND EXISTS (SELECT 1 FROM contexts c WHERE session = sessions.id AND {wanted})
+_AFTERWARDS = """
+WITH chosen AS MATERIALIZED (
+    SELECT s.id, SUM(turns * tokens) AS tokens FROM contexts c JOIN sessions s ON s.id = session
+    WHERE observed AND {wanted} GROUP BY s.id),
+given AS MATERIALIZED (
+    SELECT c.session, file, MAX(read) AS read FROM chosen JOIN contexts c ON c.session = chosen.id
+    JOIN places ON context = c.number WHERE type != '' AND {wanted} GROUP BY c.session, file),
+opened AS (
+    SELECT DISTINCT e.session, CAST(p.value AS BLOB) AS path FROM chosen
+    JOIN entries e ON e.session = chosen.id JOIN json_each(e.data, '$.paths') p WHERE kind = 'read')
+SELECT (SELECT COUNT(*) FROM chosen), (SELECT COALESCE(SUM(tokens), 0) FROM chosen),
+    (SELECT COUNT(*) FROM given), (SELECT COUNT(read) FROM given),
+    (SELECT COUNT(*) FROM opened o WHERE NOT EXISTS (
+        SELECT 1 FROM given g JOIN files f ON f.id = file WHERE g.session = o.session AND f.path = o.path))
 """
 
 

@@ -1,4 +1,4 @@
-"""The page of one project: its index, what is left out of it, trust, hooks, scopes, and how to forget it."""
+"""The page of one project: its index, what is left out of it, trust, hooks, and how to forget it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from ..exports import exported
 from ..formats import count, duration
 from ..hosts import connected_hosts
 from ..view import Page, get
@@ -35,18 +34,6 @@ LINES: Final = 100
 
 FOLDERS: Final = 40
 """Maximum folders offered to be excluded: those at the top of the project, by name."""
-
-SCOPE_COLUMNS: Final = (
-    "scope_id",
-    "agent_name",
-    "session_id",
-    "task_type",
-    "created_at",
-    "focus_paths",
-    "expanded",
-    "constraints",
-    "memory_bytes",
-)
 
 PLACES: Final[Mapping[str, str]] = {"user": "all your projects", "project": "this project"}
 """Where a host's hooks are registered, in words."""
@@ -81,8 +68,6 @@ class ProjectPage(Page):
                 view.call("ListHosts"),
                 asyncio.to_thread(_folders, cwd),
             )
-            if response := exported(request, SCOPE_COLUMNS, scopes["scopes"]):
-                return response
             removed = None
             if "forget" in request.query:  # counting may wait for the embedder, so only who asks waits
                 reply = await view.call("ForgetProject", path=cwd, dry_run=True)

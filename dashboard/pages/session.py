@@ -125,7 +125,7 @@ class SessionPage(Page):
             sets=sets_of(session["context"], root, lambda base, path: editor_href(editor, base, path)),
             applet=session["applet"],
             captured=session["context"].get(APPLET, ()),
-            entries=sum(map(len, session["context"].values())),
+            entries=sum(1 if name == APPLET else len(texts) for name, texts in session["context"].items()),
             problem=problem,
             mode_of=mode_of,
             **_items(session, known, request.query.get("items", "")),

@@ -137,7 +137,7 @@ def dropped_rows(dropped: Iterable[Mapping[str, Any]]) -> list[tuple[str, str, f
     """Return the name, type in words, weight and fate of slices that didn't enter."""
     return [
         (
-            _named_by(part["id"], part["type"]),
+            name_of(part["id"], part["type"]),
             TYPES.get(part["type"], part["type"]),
             part["weight"],
             FATES.get(part["reason"], part["reason"]),
@@ -151,7 +151,7 @@ def _row(at: int, part: Mapping[str, Any]) -> SliceRow:
     if path:
         _, _, node = part["id"].partition(":")
         symbol = node[len(path) + 1 :] if node.startswith(f"{path}#") else ""
-    name = path or _named_by(part["id"], part["type"])
+    name = path or name_of(part["id"], part["type"])
     short = name.rstrip("/").rpartition("/")[2] or name
     span = part.get("span")
     fields = {name: part[name] for name in ("id", "type", "tokens", "tokens_before", "compressed", "weight")}
@@ -171,7 +171,7 @@ def _row(at: int, part: Mapping[str, Any]) -> SliceRow:
     )
 
 
-def _named_by(identifier: str, type_: str) -> str:
+def name_of(identifier: str, type_: str) -> str:
     """Return what a slice without a path is called: by its id `rule:style`, or by its type."""
     _, _, rest = identifier.partition(":")
     if type_ == "constraint" and rest.isdigit():

@@ -1,4 +1,4 @@
-"""The page of usage: what contexts cost by day, project, host, session and type, and what was of use."""
+"""The page of usage: what contexts cost by day, project, host, agent, session and type, and what was used."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ GROUPS: Final[Mapping[str, str]] = {
     "day": "Day",
     "project": "Project",
     "host": "Host",
+    "agent": "Agent",
     "session": "Session",
     "type": "Type of slice",
 }
@@ -95,7 +96,7 @@ class Usage(Page):
             by=by,
             groups=GROUPS,
             total=reply["total"],
-            saved=reply["saved"],
+            afterwards=reply["afterwards"],
             never=reply["never_used"],
             drawing=_drawing(reply["rows"], 1 if since or until else WEEK),
             rows=rows,
@@ -137,7 +138,7 @@ def name_of(group: str, row: Mapping[str, Any]) -> str:
         return key.rstrip("/").rsplit("/", 1)[-1] or key
     if group == "type":
         return str(TYPES.get(key, key))
-    missing = {"session": "without a session", "host": "without a host"}
+    missing = {"session": "without a session", "host": "without a host", "agent": "without a name"}
     return str(row.get("name") or key or missing.get(group, ""))
 
 
@@ -145,7 +146,7 @@ def _note(group: str, row: Mapping[str, Any]) -> str:
     turns = count(row["turns"], "turn")
     if not row["places_shown"]:
         return turns
-    return f"{turns} · {share(row['places_used'] / row['places_shown'])} of use"
+    return f"{turns} · {share(row['places_used'] / row['places_shown'])} used"
 
 
 def _link(group: str, row: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 // `?` shows the keys. Keys of one character can be switched off, because speech input types them by accident.
 import { lookAtMessage } from "./messages.js";
 
-const PAGES = { h: "/", s: "/sessions", k: "/knowledge", e: "/explore", u: "/usage", p: "/project", d: "/diagnostics" };
+const PAGES = { h: "/", s: "/sessions", c: "/scopes", k: "/knowledge", e: "/explore", u: "/usage", p: "/project", d: "/diagnostics" };
 const SEQUENCE_MS = 1200;
 const KEPT_AS = "foveal_keys"; // in this browser: `off`, or nothing
 const WRITING = "input, textarea, select, [contenteditable]";

@@ -159,6 +159,7 @@ document.addEventListener("submit", async (event) => {
     const result = await call("ExpandFocus", { scope_id: form.dataset.expands, node_ids: [node] });
     if (result.unknown.length) return say(`The project has no ${node}.`, { bad: true });
     say(result.already.length ? `${node} was in focus already.` : `In focus: ${node}`);
+    form.dispatchEvent(new CustomEvent("foveal:done", { bubbles: true, detail: result }));
     form.reset();
     refresh();
   } catch (error) {

@@ -153,12 +153,29 @@ def test_a_project_is_forgotten_by_three_clicks_that_say_what_goes(
     assert (root / "src").exists()
 
 
-def test_a_scope_is_listed_and_released(page: Page, site: Site, tmp_path: Path) -> None:
+def test_scope_is_reached_pinned_to_and_released(page: Page, site: Site, tmp_path: Path) -> None:
     root = write_files(tmp_path / "scoped", SMALL_PROJECT)
     site.daemon.open_ready(root)
-    site.daemon.call("GetContext", cwd=str(root), prompt="how do sessions expire?", agent_name="codex")
+    scope = site.daemon.call(
+        "GetContext", cwd=str(root), prompt="how do sessions expire?", agent_name="codex"
+    )
     page.on("dialog", lambda dialog: dialog.accept())
-    page.goto(f"{site.address}/project?project={root}")
-    expect(page.locator("#scopes tbody tr")).to_have_count(1)
+    page.goto(site.address)
+    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Scopes").click()
+    page.get_by_role("link", name="how do sessions expire?").first.click()
+    expect(page.get_by_role("heading", name="Not in focus, and why")).to_be_visible()
+    page.get_by_label("Add a file").fill("web/app.ts")
+    page.get_by_role("button", name="Add to focus").click()
+    expect(page.locator("#scope .nodes")).to_contain_text("web/app.ts pinned")
+    expect(page.locator("#messages")).to_contain_text("tokens now")
+    box = page.locator("#scope .box", has_text="app.ts").first
+    box.locator("summary").press("Enter")
+    expect(box.locator("pre")).to_be_visible()
+    box.get_by_role("button", name="Unpin").click()
+    expect(page.locator("#scope .nodes")).to_have_count(0)
+    assert site.daemon.call("GetScope", scope_id=scope["scope_id"])["expanded"] == []
     page.get_by_role("button", name="Release").click()
-    expect(page.locator("#scopes")).to_contain_text("No scopes yet")
+    page.wait_for_url("**/scopes?project=*")
+    expect(page.locator("#scopes")).to_contain_text("No scope")
+    page.go_back()
+    expect(page.locator("h1")).to_have_text("A released scope")

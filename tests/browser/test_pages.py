@@ -21,6 +21,8 @@ ADDRESSES = {
     "turn": "/turns/{after}?why=src/none.py",
     "map": "/turns/{after}?view=map",
     "difference": "/turns/{after}/difference?with={before}",
+    "scopes": "/scopes?project={root}",
+    "scope": "/scope/{scope}?why=src/none.py",
     "rules": "/knowledge?project={root}&kind=rules",
     "references": "/knowledge?project={root}&kind=references",
     "tools": "/knowledge?project={root}&kind=tools",
@@ -34,7 +36,7 @@ ADDRESSES = {
     "project": "/project?project={root}",
     "diagnostics": "/diagnostics",
 }
-BY_KEYS = ("home", "items", "turn", "rules", "decision", "explore", "project", "diagnostics")
+BY_KEYS = ("home", "items", "turn", "scope", "rules", "decision", "explore", "project", "diagnostics")
 """Pages whose controls are reached one by one; the others have the same ones."""
 
 WORD = "one_word_that_never_ends_" * 12
@@ -80,11 +82,21 @@ def ids(site: Site, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     said = {"decision": WORD, "rationale": WORD, "agent_id": WORD[:60], "session_id": "s1"}
     left = {**said, "files_touched": [f"src/{WORD[:200]}"]}
     decision = daemon.call("GraftExperience", **cwd, experience=left)["experience_ids"][0]
+    asked = {**cwd, "session_id": "s1", "agent_name": WORD[:60], "constraints": [WORD]}
     before, after = (
-        daemon.call("GetContext", **cwd, session_id="s1", agent_name=WORD[:60], prompt=prompt)["context_id"]
-        for prompt in ("how do sessions expire?", WORD)
+        daemon.call("GetContext", **asked, prompt=prompt) for prompt in ("how do sessions expire?", WORD)
     )
-    return {"root": quote(str(root)), "before": before, "after": after, "decision": decision}
+    scope = daemon.call(
+        "GetContext", **{**asked, "agent_id": "sub"}, parent_scope_id=after["scope_id"], prompt="sessions"
+    )["scope_id"]
+    daemon.call("ExpandFocus", scope_id=scope, node_ids=["src/shop/auth.py#login"])
+    return {
+        "root": quote(str(root)),
+        "before": before["context_id"],
+        "after": after["context_id"],
+        "decision": decision,
+        "scope": scope,
+    }
 
 
 def test_every_page_serves_all(page: Page, site: Site, ids: dict[str, str]) -> None:

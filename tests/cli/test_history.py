@@ -132,7 +132,13 @@ def test_usage_reads() -> None:
         "rows": [ROW],
         "total": ROW,
         "never_used": [{"path": f"src/{number}.py", "project": "/p", "shown": 9} for number in range(12)],
-        "saved": {"characters": 120_000, "basis": "4.1 characters read for each character sent"},
+        "afterwards": {
+            "sessions": 3,
+            "tokens": 9_000,
+            "files_given": 40,
+            "read_again": 4,
+            "read_elsewhere": 1,
+        },
     }
     header, row, total, *rest = "\n".join(lines_of(reply, "day")).splitlines()
     assert header.split() == ["DAY", "TURNS", "TOKENS", "SHOWN", "USED", "SHARE", "SESSIONS"]
@@ -141,10 +147,10 @@ def test_usage_reads() -> None:
     assert rest[1] == "shown most and never used (12 files):"
     assert rest[2] == "      9 times  src/0.py"
     assert rest[12] == "  and 2 more: --json lists them"
-    assert rest[14:] == [
-        "saved: about 120,000 characters that agents didn't read",
-        "  (4.1 characters read for each character sent)",
-    ]
+    assert "".join(rest[14:]) == (
+        "where it can be observed (3 sessions): given 9,000 tokens that show 40 files, of which agents opened"
+        " 4 all the same; they read 1 other file that they weren't shown"
+    )
     empty = {**reply, "rows": []}
     assert list(lines_of(empty, "day")) == ["no agent got a context in this time"]
 

@@ -86,7 +86,7 @@ def test_a_request_reads(monkeypatch: pytest.MonkeyPatch) -> None:
                 "similarity_score": 0.625,
                 "priority_level": 500,
             },
-            {"type": "rule", "name": "Zed", "include_mode": "always", "priority_level": 1},
+            {"type": "rule", "name": "zed", "include_mode": "always", "priority_level": 1},
             {"type": "tool", "name": "get", "server_name": "x", "include_mode": "manual"},
         ],
         "considered": [
@@ -112,7 +112,7 @@ def test_a_request_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     assert about.endswith(", 1,234 tokens, 4.9 kB, 2.2 ms")
     assert lines == [
         "rules:",
-        "  always    001        Zed",
+        "  always    001        zed",
         "  agent     500  0.62  a\\x1b",
         "tools:",
         "  manual               get of x  (the reply referred to it)  Get a thing",

@@ -464,9 +464,26 @@ def test_larger_contexts_have_more_of_what_was_found_and_lose_nothing_else(desk:
         last = ids
         counts.append(sum(one["type"] == "document" for one in built.reply["slices"]))
     assert counts == sorted(counts)
-    assert counts[0] <= 8
+    assert counts[0] <= 20
     assert counts[-1] > 30
     assert "dependency:user.py" in last
+
+
+def test_what_the_prompt_needs_comes_before_the_rest_of_a_file_in_focus(desk: Desk) -> None:
+    limits = "class Limits:\n    def __init__(self, most):\n        self.most = most\n"
+    big = {f"big{n}.py": f"import pool\n\ndef g{n}():\n" + f"    limit({n})\n" * 2_000 for n in range(3)}
+    desk.write({**many(12, 10), **big, "pool.py": limits})
+    desk.write({f"user{n}.py": f"import big{n % 3}\n\nX = {n}\n" for n in range(9)})
+    hits = [found("pool.py", 0.9, 3), *(found(f"lib{n % 5}/m{n}.py", 0.3, 50) for n in range(12))]
+    for focus in (["big0.py"], list(big)):
+        for tokens in (500, 1_000, 2_000):  # in a larger one all of this is whole and leaves more
+            built = desk.build(
+                *focus, hits=hits, prompt="limit the pool", max_tokens=tokens, reserve_tokens=0
+            )
+            shown = slices(built)
+            assert "document:pool.py:1" in shown
+            assert not shown["document:pool.py:1"]["compressed"] or tokens < 1_000
+            assert all(shown[f"focus:{path}"]["tokens"] <= tokens / 2 for path in focus)
 
 
 def test_a_file_that_takes_most_of_the_room_is_whole_once(desk: Desk) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import foveal
 import pytest
@@ -20,6 +21,8 @@ from foveal.daemon.context.selection import (
     Selection,
     Slice,
     SliceType,
+    decided,
+    fixed,
     select,
 )
 from foveal.daemon.context.tokens import ESTIMATE, TokenCounter
@@ -173,6 +176,44 @@ def test_nothing_heavy_is_dropped_while_it_could_have_been_compressed(
             assert limits.tokens - admitted < max(LEAST_TOKENS, largest)
 
 
+@given(slices(competing=True), LIMITS, COUNTERS)
+@settings(max_examples=examples(200))
+def test_nothing_heavy_that_was_found_is_dropped_while_a_shorter_form_fits(
+    given_: list[Slice], limits: Limits, counter: TokenCounter
+) -> None:
+    selection = select(given_, Limits(limits.tokens, 1_000_000), counter)
+    if any(not one.slice.competes and one.reason == "budget" for one in selection.dropped):
+        return  # what was asked for ends the choice
+    frames = {one.frame for one, _ in selection.chosen if one.frame}
+    around = sum(counter.count("".join(frame)) for frame in frames)
+    left = limits.tokens - around - sum(one.tokens for one in selection.costs.values())
+    shortest = [one.slice.grow(0) for one in selection.dropped if one.reason == "budget"]
+    largest = max((counter.count(form.text) for form in shortest), default=0)
+    for one, form in zip((one for one in selection.dropped if one.reason == "budget"), shortest, strict=True):
+        if one.slice.weight > HEAVY and len(form.text) < len(one.slice.smallest.text):
+            assert left < largest + counter.count("".join(one.slice.frame or ()))
+
+
+def test_weights_fall_in_the_order_of_entering() -> None:
+    def piece(identifier: str, weight: float, **fields: Any) -> Slice:
+        return Slice(identifier, "document", "focus", weight, (0,), *fixed(Form(identifier)), **fields)
+
+    given_ = [
+        piece("rule", 0.3, required=True),
+        piece("asked", 0.2),
+        piece("best", 1.0, competes=True),
+        piece("next", 0.3, competes=True),
+        piece("used", 0.9, competes=True, beside="next"),
+        piece("second", 0.9, competes=True, tier=1),
+        piece("third", 0.45, competes=True, tier=1),
+        piece("last", 0.5, competes=True, tier=1_000),
+    ]
+    weights = {one.id: one.weight for one in decided(given_)}
+    assert weights["rule"] == 1
+    assert (weights["asked"], weights["best"], weights["next"], weights["used"]) == (0.2, 1.0, 0.3, 0.3)
+    assert 0.3 >= weights["second"] > weights["third"] >= weights["last"] > 0
+
+
 @given(slices(), LIMITS, COUNTERS)
 def test_what_is_required_is_in_before_anything_else(
     given_: list[Slice], limits: Limits, counter: TokenCounter
@@ -259,9 +300,9 @@ FOLDERS = ("daemon/context", "ipc")
 """Folders of this package that are a real project of some 45 files."""
 
 PROMPTS = (
-    "how is a context cut down to its budget, and what is dropped first?",
-    "add a limit on the number of hits for each folder to the search",
-    "render_markdown puts an empty line too many between two sections",
+    ("how is a context cut down to its budget, and what is dropped first?", ""),
+    ("add a limit on the number of hits for each folder to the search", "daemon/context/selection.py"),
+    ("render_markdown puts an empty line too many between two sections", ""),
 )
 
 BUDGETS = (*range(500, 3_000, 250), *range(3_000, 6_001, 1_000))
@@ -277,8 +318,9 @@ async def test_a_larger_budget_shows_whole_what_a_smaller_one_does(tmp_path: Pat
     }
     rules = "".join(f"## Part {part}\n\n{'Say it in plain words. ' * 20}\n\n" for part in range(9))
     async with running_engine(tmp_path, {**files, "AGENTS.md": rules}) as (engine, project):
-        scope = await engine.scoping.scope_for(project, ScopeSelector())
-        for prompt in PROMPTS:
+        for prompt, focus in PROMPTS:
+            selector = ScopeSelector(focus_paths=(focus,)) if focus else ScopeSelector()
+            scope = await engine.scoping.scope_for(project, selector)
             whole: dict[str, int] = {}
             for budget in BUDGETS:
                 request = ContextRequest(prompt=prompt, max_tokens=budget, reserve_tokens=0)

@@ -32,10 +32,10 @@ def values(prompt: str = "", task_type: str = "") -> PromptValues:
     ("prompt", "task_type", "user"),
     [
         ("Why does it fall?", "", "Why does it fall?"),
-        ("Why does it fall?", "review", "Why does it fall?"),
+        ("Why does it fall?", "review", "Task type: review.\n\nWhy does it fall?"),
         ("{{ 7 * 7 }}", "", "{{ 7 * 7 }}"),
-        ("", "debug", "Find the cause of the problem in the code in focus."),
-        ("", "unheard of", "Work on this project with the context above."),
+        ("", "debug", "Task type: debug.\n\nFind the cause of the problem in the code in focus."),
+        ("", "unheard of", "Task type: unheard of.\n\nWork on this project with the context above."),
         ("", "", "Work on this project with the context above."),
     ],
 )
@@ -55,7 +55,7 @@ def test_the_first_folder_that_has_a_template_wins_and_a_tasks_own_goes_before(t
     both = templates(project, own)
     assert both.render(values()).system == "kite on trunk: go test ./..."
     assert both.render(values(task_type="review")).user == "look: all"
-    assert both.render(values(task_type="debug")).user.startswith("Find the cause")
+    assert both.render(values(task_type="debug")).user.startswith("Task type: debug.\n\nFind the cause")
     assert templates(own).render(values()).system == "mine"
 
 

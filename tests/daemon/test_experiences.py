@@ -101,6 +101,30 @@ def test_the_commit_is_noted(shared_daemon: DaemonProcess, root: str) -> None:
     )
 
 
+def test_a_revert_in_git_is_the_outcome_though_no_hook_tells_of_it(
+    shared_daemon: DaemonProcess, root: str
+) -> None:
+    def commit(*arguments: str) -> None:
+        git(Path(root), "-c", "user.name=a", "-c", "user.email=a@b", *arguments)
+
+    def outcome() -> Any:
+        return shared_daemon.call("GetExperience", cwd=root, experience_id=made)["experience"].get("outcome")
+
+    commit("commit", "-q", "--allow-empty", "-m", "first")
+    made = graft(shared_daemon, root, "Sign in without a password", files_touched=["src/auth.py"])
+    git(Path(root), "add", ".")
+    commit("commit", "-q", "-m", "Sign in")
+    commit("revert", "--no-edit", "HEAD")
+    pruned = shared_daemon.call("PruneExperiences", cwd=root, outcomes=["reverted"], dry_run=True)
+    assert [one["experience_id"] for one in pruned["experiences"]] == [made]
+    commit("revert", "--no-edit", "HEAD")
+    assert outcome() is None, "the revert is reverted"
+    commit("revert", "--no-edit", "HEAD")
+    assert "Sign in without a password (reverted" in context(shared_daemon, root)
+    assert outcome() == {"kind": "reverted"}
+    assert listed(shared_daemon, root, outcome="reverted") == ["Sign in without a password"]
+
+
 def test_pruning_by_each_criterion(shared_daemon: DaemonProcess, root: str) -> None:
     graft(shared_daemon, root, "old", timestamp="2020-01-01")
     graft(shared_daemon, root, "gone", files_touched=["gone.py", "src/gone.py"], timestamp="2021-01-01")

@@ -96,7 +96,7 @@ def test_documented_fields_of_the_timeline_and_of_usage(host: Host) -> None:
     assert set(host.timeline()) == {"session_id", "project", "entries"}
     assert host.timeline()["project"] == str(host.root)
     usage = host.daemon.call("GetUsage", by="session")
-    assert set(usage) == {"rows", "total", "never_used", "saved"}
+    assert set(usage) == {"rows", "total", "never_used", "saved", "afterwards"}
     row_fields = PROTOCOL.partition("A row of GetUsage is ")[2]
     for row in (*usage["rows"], usage["total"]):
         assert documented_fields(row_fields) - optional_fields(row_fields) <= set(row)

@@ -46,7 +46,7 @@ def test_usage_by_each_key_adds_up(shared_daemon: DaemonProcess, shop: Path) -> 
     contexts = daemon.call("ListContexts", session_id=session)["contexts"]
     assert total["tokens"] == 2 * other["tokens"] + sum(one["tokens"] for one in contexts)
     assert total["bytes"] == 2 * other["bytes"] + sum(one["bytes"] for one in contexts)
-    for by in ("day", "project", "host", "session"):
+    for by in ("day", "project", "host", "agent", "session"):
         rows = usage(daemon, by, **of_it)["rows"]
         assert sum(row["tokens"] for row in rows) == total["tokens"]
         assert sum(row["turns"] for row in rows) == 4
@@ -103,28 +103,35 @@ def test_files_that_are_never_used(shared_daemon: DaemonProcess, project: Path) 
     assert usage(daemon, "day", agent_name="lead", **of_it)["never_used"] != []
 
 
-def test_saved_characters_are_of_files_that_the_agent_did_not_read(
+def test_what_an_agent_read_by_itself_beside_what_it_was_given(
     shared_daemon: DaemonProcess, project: Path, tmp_path: Path
 ) -> None:
     daemon, of_it = shared_daemon, {"cwd": str(project)}
     daemon.open_ready(project)
     transcript = tmp_path / "t.jsonl"
 
-    def turn(session_id: str, *tools: tuple[str, str], says: str = "") -> Any:
-        """Show a part of a.py, let an agent use or name it, and read its transcript."""
+    def turn(session_id: str, *tools: tuple[str, str], says: str = "") -> int:
+        """Show a part of a.py, let an agent use or name it, and read its transcript; returns the tokens."""
         host = Host(daemon, project, session_id)
         context = daemon.call(
             "GetContext", cwd=str(project), session_id=session_id, focus_paths=["a.py"], max_tokens=2500
         )
-        [piece] = [one for one in context["slices"] if one.get("path") == "a.py"]
         blocks = [
-            {"type": "tool_use", "id": name, "name": name, "input": {"file_path": str(project / path)}}
+            {
+                "type": "tool_use",
+                "id": f"{name} {path}",
+                "name": name,
+                "input": {"file_path": str(project / path)},
+            }
             for name, path in tools
         ] + [{"type": "text", "text": says}] * bool(says)
         records: list[dict[str, Any]] = [{"type": "assistant", "message": {"id": "m", "content": blocks}}]
         records += [
-            {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": name}]}}
-            for name, _ in tools
+            {
+                "type": "user",
+                "message": {"content": [{"type": "tool_result", "tool_use_id": f"{name} {path}"}]},
+            }
+            for name, path in tools
         ]
         more = {"sessionId": session_id, "cwd": str(project), "timestamp": "2099-01-01T00:00:00Z"}
         lines = [json.dumps({**record, **more, "uuid": f"u{n}"}) for n, record in enumerate(records)]
@@ -132,23 +139,22 @@ def test_saved_characters_are_of_files_that_the_agent_did_not_read(
         told = {"transcript_path": str(transcript), "session_id": session_id}
         daemon.call("GraftExperience", cwd=str(project), **told)
         assert host.used(context["context_id"])
-        return piece
+        return int(context["tokens"])
 
-    saved = usage(daemon, "day", **of_it)["saved"]
-    assert (saved["characters"], saved["basis"][:11]) == (0, "No file yet")
-    turn("reader", ("Read", "a.py"), ("Edit", "a.py"))
-    assert usage(daemon, "day", **of_it)["saved"]["characters"] == 0, "the agent took all of it by itself"
-    turn("editor", ("Edit", "a.py"))
-    turn("naming editor", ("Edit", "a.py"), says="I changed `a.py` as planned.")
-    saved = usage(daemon, "day", **of_it)["saved"]
-    assert (saved["characters"], saved["basis"][:11]) == (0, "No file yet"), (
-        "how it knew the text wasn't seen"
-    )
-    piece = turn("namer", says="It is `a.py` that does this.")
-    saved = usage(daemon, "day", **of_it)["saved"]
-    start, end = piece["span"]
-    assert saved["characters"] == (project / "a.py").stat().st_size - (end - start) > 0
-    assert saved["basis"].startswith("1 file that an agent named")
-    assert "lower bound" not in saved["basis"], "a part of it may have been enough"
-    [row] = [row for row in usage(daemon, "session", **of_it)["rows"] if row["key"] == "reader"]
+    def afterwards(**more: str) -> tuple[int, ...]:
+        found = usage(daemon, "day", **of_it, **more)["afterwards"]
+        return tuple(found[name] for name in ("sessions", "files_given", "read_again", "read_elsewhere"))
+
+    daemon.call("GetContext", cwd=str(project), session_id="silent", focus_paths=["a.py"])
+    assert afterwards() == (0, 0, 0, 0), "nothing tells what its agent does"
+    tokens = turn("namer", says="It is `a.py` that does this.")
+    tokens += turn("editor", ("Edit", "a.py"))
+    assert afterwards() == (2, 2, 0, 0)
+    tokens += turn("reader", ("Read", "a.py"), ("Read", "b.py"), ("Edit", "a.py"))
+    assert afterwards() == (3, 3, 1, 1)
+    found = usage(daemon, "session", **of_it)
+    assert found["afterwards"]["tokens"] == tokens
+    assert found["saved"]["characters"] == 0, "nobody knows what would have been read"
+    [row] = [row for row in found["rows"] if row["key"] == "reader"]
     assert figures(row) == (1, 1, 1, 1)
+    assert afterwards(until="2020-01-01") == (0, 0, 0, 0)

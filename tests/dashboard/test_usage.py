@@ -42,8 +42,8 @@ async def test_tokens_are_counted_by_project_session_and_type(
 
 
 async def test_each_table_is_shown_whole(pages: Pages) -> None:
-    for by in ("day", "project", "host", "session", "type", "never"):
+    for by in ("day", "project", "host", "agent", "session", "type", "never"):
         assert "All lists" in await read(pages, f"/usage?by={by}")
     async with pages.get("/usage?by=colour") as answer:
         assert answer.status == 400
-        assert "by is one of day, project, host, session, type, never" in await answer.text()
+        assert "by is one of day, project, host, agent, session, type, never" in await answer.text()

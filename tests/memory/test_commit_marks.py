@@ -114,6 +114,21 @@ def test_a_revert_marks_and_its_own_revert_takes_the_mark_back() -> None:
     assert due(held(2, ("update", PoolChanges(outcome="reverted"))), history(undone=(2,))) is None
 
 
+def test_a_decision_told_after_its_commit_is_undone_with_it() -> None:
+    log = (commit(3, "a.py", at=90), *LOG[1:])
+    said = history(log, undone=(2,))
+    undone = replace(said, reverts=replace(said.reverts, by={name(3): frozenset([name(2)])}))
+    told = known(21, "a.py", commit=name(2))
+    assert due(told, undone) == DueEdit("x_1", *MARK)
+    assert due(told, replace(undone, made_here=())) == DueEdit("x_1", *MARK), "the revert was fetched"
+    held_by_revert = DueEdit("x_1", "update", PoolChanges(commit=name(3)))
+    assert due(told, history(log)) == held_by_revert, "an ordinary commit after it"
+    assert due(known(80, "a.py", commit=name(2)), undone) == held_by_revert, "nearer to the revert"
+    wanted = replace(told.current, decision="Roll back to 1")
+    assert due(replace(told, current=wanted), undone) == held_by_revert
+    assert due(known(21, "c.py", commit=name(2)), undone) is None, "of another file"
+
+
 def test_a_lost_commit() -> None:
     lost = replace(commit(2, "a.py"), author="2 eve")
     log = (LOG[2],)

@@ -117,6 +117,8 @@ PLAIN = [
     '// the header is not encountered, you shall not pass\nthrow new Error("not encountered", 400);',
     'href="https://example.org/?utm_source&#x3D;oss-login&#x3D;Aa1"',
     'password = "password"',
+    "key_password = key_password or conf.security_key_password",
+    'a key binding (mnemonic: "get pretty") that runs it',
     "OAuth2Authorization authorization = OAuth2Authorization.from(other);",
     "OAuth2Authorization authorization = TestOAuth2Authorizations\n\t.authorization(client)",
     "User.credentialsExpired=\\u30e6\\u30fc\\u30b6\\u8a8d\\u8a3c\\u60c5\\u5831",
@@ -155,6 +157,11 @@ PLAIN = [
 @pytest.mark.parametrize("text", PLAIN)
 def test_what_is_no_secret_stays(text: str) -> None:
     assert mask_secrets(text).text == text
+
+
+@pytest.mark.parametrize("behind", [" borg benchmark crud REPO PATH", " ./run.sh --now", " && run it"])
+def test_the_command_behind_a_secret_stays(behind: str) -> None:
+    assert mask_secrets(f"BORG_PASSPHRASE=q7xVx2mLz4t9{behind}").text == f"BORG_PASSPHRASE=[masked]{behind}"
 
 
 def test_a_private_key_keeps_its_marks_and_lines_also_where_lines_are_numbered() -> None:

@@ -59,6 +59,35 @@ def test_reverts(root: Path) -> None:
     assert not {first, second} & found.undone
 
 
+def test_reverts_that_only_quote_a_subject_or_undo_a_merge(root: Path) -> None:
+    """As the web pages of code hosts write them: without an id, with the number of the request."""
+
+    def says(message: str) -> str:
+        git(root, "commit", "-q", "--allow-empty", "-m", message)
+        return git(root, "rev-parse", "HEAD").strip()
+
+    commit(root, a="1")
+    added, other = says("Add a cart (#12)"), says("Add a cart")
+    reverting = says('Revert "Add a cart (#12)" (#13)')
+    found = commits.reverts(str(root))
+    assert found.undone == found.by[reverting] == {added}
+    says(f'Revert "{"Revert " + chr(34) + "Add a cart (#12)" + chr(34) + " (#13)"}" (#14)')
+    found = commits.reverts(str(root))
+    assert found.undone == {reverting}
+    assert added in found.restored
+    says('Revert "Never there"')
+    assert commits.reverts(str(root)).undone == {reverting}
+    base = git(root, "rev-parse", "--abbrev-ref", "HEAD").strip()
+    git(root, "checkout", "-q", "-b", "side")
+    on_side = {commit(root, b="1"), commit(root, b="2")}
+    git(root, "checkout", "-q", base)
+    git(root, "merge", "-q", "--no-ff", "-m", "Merge side", "side")
+    merge = git(root, "rev-parse", "HEAD").strip()
+    git(root, "revert", "--no-edit", "-m", "1", "HEAD")
+    assert commits.reverts(str(root)).undone == {reverting, merge, *on_side}
+    assert other not in commits.reverts(str(root)).undone
+
+
 def test_lost_and_former_commits(root: Path) -> None:
     system = System()
     first, second = commit(root, a="1"), commit(root, a="2", b="2")

@@ -122,8 +122,11 @@ def test_a_name_that_nothing_defines_is_found_as_text(
 ) -> None:
     gathered, hits = ask(project, text)
     assert [f"{hit.path}:{hit.line}" for hit in hits[:2]] == expected
-    if gathered.route == "structural":
-        assert "searched as text, by words and by meaning" in gathered.evidence
+    if gathered.only_names:
+        assert gathered.evidence[-1] == "the project doesn't define PORT_FALLBACKS, but has it as text"
+        assert {hit.path for hit in hits} == {"shop/ports.py", "shop/settings.py", "docs/ports.md"}
+    else:
+        assert "used" not in text
 
 
 def test_usages_are_told_of_tests_and_documents_as_well(project: Indexed) -> None:

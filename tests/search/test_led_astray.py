@@ -10,6 +10,7 @@ from foveal.daemon.search.candidates import GatheredCandidates
 from foveal.daemon.search.filters import EVERYTHING
 from foveal.daemon.search.query import Hit, Relation
 from foveal.daemon.search.router import conclude, gather
+from foveal.daemon.search.structural import HOW_TO_NAME
 
 from tests.search_cases import Indexed, indexed
 
@@ -123,6 +124,67 @@ def test_an_empty_answer_of_the_graph_is_followed_by_words(tmp_path: Path) -> No
     assert (gathered.answer, gathered.route) == (None, "structural")
     assert [hit.path for hit in ranked(project, gathered)] == ["shop/cart.py"]
     assert collect(project, "circular imports", "cycles").answer == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (
+            "what calls Cart.drop?",
+            "no callers: nothing in the project is named `Cart.drop`; there is c.py#Cart",
+        ),
+        ("what calls zzyzx", f"no callers: nothing in the project is named `zzyzx`; {HOW_TO_NAME}"),
+        ("what calls fill", "no callers of fill are known"),
+        (
+            "what calls fil_cart",
+            "no callers: nothing in the project is named `fil_cart`; the nearest names are",
+        ),
+        ("how do Cart and fill connect", "no path of at most 14 references connects them"),
+        ("section Nowhere", "there is no section Nowhere"),
+    ],
+)
+def test_what_there_is_not_is_said_in_one_line_and_nothing_else_is_shown(
+    cart: Indexed, text: str, line: str
+) -> None:
+    gathered = collect(cart, text)
+    assert (gathered.answer, gathered.is_final) == ((), True)
+    assert gathered.evidence[-1].startswith(line)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what calls happen when a cart is filled",  # no name
+        "who uses zzyzx",  # perhaps a concept
+        "what calls Cart.drop? The cart stays full.",  # more than that is asked
+        "why is Cart.drop gone",
+    ],
+)
+def test_other_questions_about_what_there_is_not_are_searched(cart: Indexed, text: str) -> None:
+    assert not collect(cart, text).is_final
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("section Filling", ["guide.rst#Carts/Filling"]),
+        ("section carts", ["guide.rst#Carts"]),
+        ("the Filling section says what of drop", None),
+    ],
+)
+def test_a_section_is_found_by_its_title(cart: Indexed, text: str, found: list[str] | None) -> None:
+    gathered = collect(cart, text)
+    assert gathered.route == "positional"
+    assert found == (None if gathered.answer is None else [hit.node_id for hit in gathered.answer])
+
+
+@pytest.fixture(scope="module")
+def cart(tmp_path_factory: pytest.TempPathFactory) -> Indexed:
+    files: dict[str, str | bytes] = {
+        "c.py": "class Cart:\n    pass\n\n\ndef fill():\n    pass\n\n\ndef fill_carts():\n    fill_cart_twice()\n",
+        "guide.rst": "Carts\n=====\n\nHow they are kept.\n\nFilling\n-------\n\nOne by one.\n",
+    }
+    return indexed(tmp_path_factory.mktemp("cart"), files)
 
 
 def test_as_many_files_are_found_as_are_asked_for(tmp_path: Path) -> None:
