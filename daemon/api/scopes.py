@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, convert
 from msgspec.structs import asdict, replace
@@ -238,14 +238,14 @@ class ScopeMethods(EngineMethods):
             found.setdefault(row.scope_id, []).append(row)
         return found, ""
 
-    async def _sessions_of(self, scopes: Sequence[Scope]) -> Mapping[str, _Named]:
-        """Return the sessions of scopes that have a record, by their ids."""
+    async def _sessions_of(self, scopes: Sequence[Scope]) -> Mapping[str, tuple[str, bool]]:
+        """Return the titles of the sessions of scopes that have a record, by their ids, and which ended."""
         sessions, ids = self._engine.sessions, {scope.session_id for scope in scopes} - {""}
         if len(ids) == 1:
-            session = (await sessions.find(ids.pop())).session
-            return {} if session is None else {session.id: session}
+            one = (await sessions.find(ids.pop())).session
+            return {} if one is None else {one.id: (_title(one.name, one.current_intent), bool(one.ended))}
         listed = (await sessions.list(None)).sessions if ids else ()
-        return {each.id: each for each in listed}
+        return {each.id: (_title(each.name, each.current_intent), bool(each.ended)) for each in listed}
 
     async def _now(self, scope: Scope, rows: Sequence[ContextRow], request: GetScopeRequest) -> ScopeContext:
         """Return the context that the scope's last prompt would get now; without one, that of an empty
@@ -289,7 +289,9 @@ class ScopeMethods(EngineMethods):
             raise TooLarge(f"{len(nodes):,} nodes were named; at most {NODES_MAX:,} are taken in one call")
         return nodes
 
-    def _reply(self, scope: Scope, session: _Named | None, rows: Sequence[ContextRow]) -> ScopeReply:
+    def _reply(
+        self, scope: Scope, session: tuple[str, bool] | None, rows: Sequence[ContextRow]
+    ) -> ScopeReply:
         last = rows[0] if rows else None
         used = iso_of(max(row.at for row in rows)) if rows else scope.created_at
         above = self._engine.scopes.origins_above(scope)
@@ -299,8 +301,8 @@ class ScopeMethods(EngineMethods):
             inherited_constraints=tuple(above),
             constraint_origins=[_origin(text, origin) for text, origin in above.items()],
             hot=tuple(reply_of(HotFile, node) for node in scope.hot),
-            session_title=UNSET if session is None else _title(session) or UNSET,
-            session_ended=UNSET if session is None else bool(session.ended),
+            session_title=UNSET if session is None else session[0] or UNSET,
+            session_ended=UNSET if session is None else session[1],
             last_prompt=UNSET if last is None else last.prompt or UNSET,
             last_context_id=UNSET if last is None else last.id,
             last_used=used or UNSET,
@@ -310,19 +312,8 @@ class ScopeMethods(EngineMethods):
         )
 
 
-class _Named(Protocol):
-    """A session, or what a list says of it."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def current_intent(self) -> str: ...
-    @property
-    def ended(self) -> str: ...
-
-
-def _title(session: _Named) -> str:
-    return session.name or session.current_intent.partition("\n")[0]
+def _title(name: str, intent: str) -> str:
+    return name or intent.partition("\n")[0]
 
 
 def _origin(text: str, origin: Scope | None) -> ConstraintOrigin:
