@@ -23,13 +23,13 @@ HOSTILE = {
     "less": b"a<" * MANY,
     "quotes": b">" * MANY + b" x",
     "lists": b"- " * MANY,
-    "line": b'x = "' + b"a" * (1 << 18) + b'"\n',
-    "zeros": bytes(1 << 16),
+    "line": b'x = "' + b"a" * (1 << 16) + b'"\n',
+    "zeros": bytes(1 << 14),
     "binary": bytes(range(256)) * 50,
     "headings": b"# a\n" * 500,
-    "generated": b"".join(b"def f%d(a, b):\n    return a + b\n\n" % number for number in range(500)),
+    "generated": b"".join(b"def f%d(a, b):\n    return a + b\n\n" % number for number in range(200)),
     "decorators": b"@a/*" * 300,
-    "tries": b"try:\n import a\nexcept ImportError:\n pass\n" * 200,
+    "tries": b"try:\n import a\nexcept ImportError:\n pass\n" * 80,
 }
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from ..core.errors import FovealError
 from ..core.storage import DatabaseError, damage_raised
 from ..core.system import System
+from ..index.records import ChunkText
 from ..index.service import embedded_text
 from .messages import ModelUnavailable, SearchVectors, VectorHits
 from .model import TextModel
@@ -43,8 +44,16 @@ class VectorSearch:
         queries = _embedded(model, command.texts)
         if not len(queries):
             return VectorHits((), vectors.pending)
-        hits = self._search(project, vectors, queries, command)
-        first = self._embed_first(project, vectors, model, command)
+        try:
+            with damage_raised():
+                hits = vectors.search(queries, command.limit, command.files)
+                lacking = vectors.lacking(command.first) if command.first_s > 0 else []
+        except DatabaseError as error:
+            self._later(partial(self._updater.note_failure, project, vectors, error))
+            raise FovealError(project.problem or f"the vectors can't be read ({error})") from error
+        if not hits.hits and not vectors.is_loaded:
+            raise FovealError("the vectors of the project are being loaded")
+        first = self._embed_first(project, vectors, model, lacking, command.first_s)
         if not first:
             return hits
         # Rounded like stored vectors, so that a content has the same score in this search and in later ones.
@@ -54,28 +63,16 @@ class VectorSearch:
         ordered = sorted(scored.items(), key=lambda hit: (-hit[1], hit[0]))
         return VectorHits(tuple(ordered[: command.limit]), max(0, hits.pending - len(first)))
 
-    def _search(
-        self, project: EmbeddedProject, vectors: ProjectVectors, queries: Floats, command: SearchVectors
-    ) -> VectorHits:
-        try:
-            with damage_raised():
-                hits = vectors.search(queries, command.limit, command.files)
-        except DatabaseError as error:
-            raise self._failed(project, vectors, error) from error
-        if not hits.hits and not vectors.is_loaded:
-            raise FovealError("the vectors of the project are being loaded")
-        return hits
-
     def _embed_first(
-        self, project: EmbeddedProject, vectors: ProjectVectors, model: TextModel, command: SearchVectors
+        self,
+        project: EmbeddedProject,
+        vectors: ProjectVectors,
+        model: TextModel,
+        chunks: list[ChunkText],
+        within_s: float,
     ) -> dict[bytes, Floats]:
-        """Embed the chunks in `command.first` without a vector, for up to `command.first_s` seconds."""
-        deadline = self._system.monotonic() + command.first_s
-        try:
-            with damage_raised():
-                chunks = vectors.lacking(command.first) if command.first_s > 0 else []
-        except DatabaseError as error:
-            raise self._failed(project, vectors, error) from error
+        """Embed chunks without a vector, for up to `within_s` seconds."""
+        deadline = self._system.monotonic() + within_s
         embedded: dict[bytes, Floats] = {}
         for chunk in chunks:
             if self._system.monotonic() > deadline:
@@ -91,11 +88,6 @@ class VectorSearch:
             matrix = np.stack(list(embedded.values()))
             self._later(partial(self._updater.keep_embedded, project, vectors, done, matrix))
         return embedded
-
-    def _failed(self, project: EmbeddedProject, vectors: ProjectVectors, error: DatabaseError) -> FovealError:
-        """Report a failure to `updater` on its thread; return the error to raise."""
-        self._later(partial(self._updater.note_failure, project, vectors, error))
-        return FovealError(project.problem or f"the vectors can't be read ({error})")
 
 
 _NOT_LOADED = "the vectors of the project are not loaded yet"
