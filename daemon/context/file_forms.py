@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import accumulate
 
 from ..compression.records import MARK
@@ -15,6 +16,7 @@ from .excerpt import FileSource, left_out_note, on_one_line, outline, shorten, s
 from .focus import FocusNode
 from .selection import Form
 from .skeleton import printable
+from .twins import SIGNATURE_CHARACTERS, twin_line, without_twins
 
 NAMES_MAX = 8
 """Maximum number of definitions listed on the line that names a file."""
@@ -30,9 +32,6 @@ EXCERPT_CHARACTERS_MIN = 80
 
 COMMENTS = ("/", "*", "#", "--", ";", "%")
 """The first characters of comment lines in the supported languages."""
-
-SIGNATURE_CHARACTERS = 60
-"""Maximum characters of the signature that stands for a definition among others of its file."""
 
 AROUND_CHARACTERS = 160
 """Number of characters reserved for the fences and the note around a shortened text."""
@@ -77,11 +76,17 @@ class FileForms:
         if room < EXCERPT_CHARACTERS_MIN:
             names = defines(self._source.symbols) or "Not shown for want of room."
             return Form(render.block(self._heading, f"{names}\n"), compressed=True)
-        shown = shorten(self._source, self._words, self._wanted, room)
-        note = left_out_note(shown.left_out_lines, f"expand {self._name} or a definition of it")
+        source, fewer, said = self._without_twins
+        shown = shorten(source, self._words, self._wanted, room)
+        note = left_out_note(shown.left_out_lines + fewer, f"expand {self._name} or a definition of it")
+        note = f"{note}; {said}" if said else note
         if self._cut:
             note = f"The file is too large to be shown whole. {note}"
         return Form(render.code_block(self._heading, shown.text, self._source.tag, note), compressed=True)
+
+    @cached_property
+    def _without_twins(self) -> tuple[FileSource, int, str]:
+        return without_twins(self._source, self._wanted)
 
 
 class DefinitionForms:
@@ -89,7 +94,8 @@ class DefinitionForms:
 
     A whole definition is shown without line numbers, which would take an eighth of its tokens. With
     `in_frame` several parts of one file share a code block, each below a line that says where it begins, with
-    a `remark` if there is one, and whether it is `uncertain` that it is needed.
+    a `remark` if there is one, and whether it is `uncertain` that it is needed. With a `twin` that is shown
+    itself the definition is only named.
     """
 
     def __init__(
@@ -103,6 +109,7 @@ class DefinitionForms:
         in_frame: bool = False,
         remark: str = "",
         uncertain: bool = False,
+        twin: Symbol | None = None,
     ) -> None:
         self._source = source
         self._symbol = symbol
@@ -121,6 +128,8 @@ class DefinitionForms:
         self._last = first + len(lines) - 1
         self._text = shown_text(source.path, "\n".join(lines).rstrip())
         self._whole = self._form(self._text)
+        if twin is not None and symbol is not None:
+            self._whole = Form(f"{mark}: {twin_line(symbol, twin, MARK)}\n", compressed=True)
         self.full_characters = len(self._whole.text)
 
     def __call__(self, characters: int) -> Form:

@@ -21,6 +21,7 @@ from .certainty import compared
 from .file_forms import DefinitionForms, FileForms, name_of
 from .focus import FocusNode
 from .selection import Slice
+from .twins import FUNCTIONS, twins
 
 LONG_CHARACTERS = 4_000
 """Maximum characters of a definition that enters whole (1,000 tokens, about 100 lines). A longer one enters
@@ -40,8 +41,6 @@ REMARKED_MAX = 3
 """Number of the first found definitions that are examined for callers outside of tests, a millisecond each.
 The remark takes ten tokens."""
 
-FUNCTIONS = frozenset({"function", "method"})
-
 OPENED_LINES = 30
 """Maximum lines of a called function that may be shown whole if there is room."""
 
@@ -59,6 +58,7 @@ def hit_slices(
     places = {path: place for place, path in enumerate(dict.fromkeys(match.path for _, match in definitions))}
     unsaved: set[str] = set()
     most = 0.0
+    twin_of = _twins(state, definitions)
     for at, (reasons, match) in enumerate(definitions):
         content = state.files.note(match.path)
         symbol = as_shown(match, state.files.symbols(match.path))
@@ -96,6 +96,7 @@ def hit_slices(
                 in_frame=True,
                 remark=_remark(state, match) if at < REMARKED_MAX else "",
                 uncertain=match.probability < state.least_whole and not match.is_pasted,
+                twin=twin_of.get((match.path, match.first)),
             )
             identifier += f"#{match.symbol.name}" if match.symbol is not None else f":{match.first}"
         lines = None if is_unsaved else (match.first, match.last)
@@ -117,6 +118,24 @@ def hit_slices(
             competes=True,
             frame=None if is_unsaved else render.code_frame(name_of(match.path), source.fence, source.tag),
         )
+
+
+def _twins(state: BuildState, definitions: Sequence[ReasonedDefinition]) -> Mapping[tuple[str, int], Symbol]:
+    """Return definitions whose twins are found before them, by path and first line, each with its twin."""
+    places: dict[tuple[str, int], int] = {}
+    for at, (_, match) in enumerate(definitions):
+        if match.symbol is not None and match.last == match.symbol.end_line:
+            places[match.path, match.first] = at
+    found: dict[tuple[str, int], Symbol] = {}
+    for path in {path for path, _ in places}:
+        if sum(other == path for other, _ in places) < 2 or state.files.unsaved(path):
+            continue
+        for one, other in twins(state.source(path, state.files.note(path))):
+            first, second = places.get((path, one.start_line)), places.get((path, other.start_line))
+            if first is not None and second is not None and one.kind in FUNCTIONS:
+                later, earlier = (one, other) if first > second else (other, one)
+                found[path, later.start_line] = earlier
+    return found
 
 
 def _tier(state: BuildState, match: FoundDefinition) -> int:

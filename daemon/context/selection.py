@@ -262,12 +262,14 @@ def select(
     anchors = [item for item in last if item.type in ANCHORS and (item.type != "rule" or not found)]
     others = [item for item in last if item.type not in ANCHORS]
     rest = sorted([*anchors, *others], key=lambda item: bool(found) and item.type in OPENED)
-    for items, shares in ((others, SHARES), (anchors, SHARES), (rest, {})):
+    related = [item for item in rest if not (found and item.type in OPENED)]
+    for items, shares in ((others, SHARES), (anchors, SHARES), (related, {}), (rest, {})):
         for group in _groups(items):
             share = shares.get(group[0].type)
-            if share is not None and opened and group[0].type in OPENED:
-                share = min(share, FOCUS_SHARE)
-            _grow(group, remaining, limits.tokens if share is None else int(room * share))
+            each = limits.tokens
+            if opened and group[0].type in OPENED and any(map(remaining.can_grow, related)):
+                each = int(room * FOCUS_SHARE)
+            _grow(group, remaining, limits.tokens if share is None else int(room * share), each)
     admitted = [item for item in unique if item.id in remaining.chosen]
     inside, known = {id(item) for item in admitted}, {id(item) for item in unique}
     return Selection(
@@ -584,7 +586,8 @@ class _Steps:
         """Give the room that is left to the next slices. None becomes whole: a larger context may need the
         room for the step that didn't fit here."""
         for group in self._opened:
-            _grow(group, self._remaining, int(self._room * SHARES[group[0].type]), whole=False)
+            allowance = int(self._room * SHARES[group[0].type])
+            _grow(group, self._remaining, allowance, allowance, whole=False)
         remaining, left = self._remaining, list({piece.id: piece for piece, _ in self._found}.values())
         for piece in filter(_is_heavy, left):
             form = _shortest(piece)
@@ -661,8 +664,10 @@ def _groups(admitted: Iterable[Slice]) -> list[list[Slice]]:
     return list(groups.values())
 
 
-def _grow(group: Sequence[Slice], remaining: _Remaining, allowance: int, *, whole: bool = True) -> None:
-    """Let the slices of a group grow within a common allowance of tokens.
+def _grow(
+    group: Sequence[Slice], remaining: _Remaining, allowance: int, each: int, *, whole: bool = True
+) -> None:
+    """Let the slices of a group grow within a common allowance of tokens, `each` to no more than so many.
 
     Smaller slices come first, and each may use a part of the rest by its weight. So several files share the
     room fairly, and small ones are shown whole.
@@ -673,6 +678,7 @@ def _grow(group: Sequence[Slice], remaining: _Remaining, allowance: int, *, whol
     weights = sum(_share(item) for item in waiting)
     for item in waiting:
         room = int(max(min(allowance - spent, remaining.tokens), 0) * _share(item) / weights + ROUNDING)
+        room = min(room, each - remaining.costs[item.id].tokens)
         weights = max(weights - _share(item), WEIGHT_MIN)
         # The whole text may be no longer than the smallest form, which has a note.
         if room > 0 or item.full_characters <= len(remaining.chosen[item.id].text):
