@@ -112,7 +112,7 @@ def in_english(text: str) -> str:
 
 
 def _is_foreign(text: str) -> bool:
-    words = [word.lower() for word in _WORD.findall(text)]
+    words = [word.lower() for word in _WORD.findall(_NAME.sub(" ", text))]
     foreign = sum(word in FOREIGN_STOP_WORDS for word in words)
     own_script = _HAN.search(text) or _UNLIKE_ENGLISH.search(text)
     return bool(own_script) or foreign > sum(word in _ENGLISH for word in words)

@@ -95,6 +95,7 @@ def test_only_the_beginning_of_a_long_text_is_read() -> None:
         ("Où est défini sign_session ?", "where is sign_session defined?"),
         ("Onde é usado sign_session?", "where is sign_session used?"),
         ("Welche Tests erreichen sign_session?", "which tests reach sign_session?"),
+        ("Welche Tests erreichen to_native_string?", "which tests reach to_native_string?"),
         ("Was bricht, wenn sich sign_session ändert?", "what breaks if sign_session changes?"),
         ("Wie sind sign_session und web.uploads verbunden?", "how do sign_session and web.uploads connect?"),
         ("Warum ruft man sign_session auf?", ""),

@@ -85,6 +85,18 @@ async def test_nothing_has_its_reason(base: Path) -> None:
         await check("password", f"the best score is {best}, below min_score 1.0", min_score=1.0)
 
 
+async def test_evidence_is_true_of_every_place(base: Path) -> None:
+    async with running_engine(base, FILES) as (engine, project):
+        found = await search(engine, project, "find password in shop/auth.py")
+        assert (paths(found)[0], len(found.hits) > 1) == ("shop/auth.py", True)
+        assert found.evidence[-1] == "shows first what is in shop/auth.py, then what is elsewhere"
+        found = await search(engine, project, "find password in shop/auth.py", limit=1)
+        assert found.evidence[-1] == "kept to shop/auth.py"
+        found = await search(engine, project, "what calls Cart.gone", definitions=True)
+        assert (found.hits, found.need and found.need.hint) == ((), found.hint)
+        assert found.hint.startswith("no callers: nothing in the project is named `Cart.gone`")
+
+
 async def test_a_lexical_index_that_is_gone_is_built_anew(base: Path) -> None:
     async with running_engine(base, FILES) as (engine, project):
         shutil.rmtree(Path(project.folder, FOLDER))
