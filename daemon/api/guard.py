@@ -17,7 +17,6 @@ from ..access.service import Permissions, owner_of, require_all
 from ..context.service import ScopeTable
 from ..core.errors import FovealError, InvalidRequest, NotFound, PermissionDenied
 from ..privacy.policy import NO_POLICY
-from ..privacy.secret_gate import texts_in
 from ..privacy.secret_values import may_hold_secrets
 from ..project.service import resolved
 from ..sessions.records import NOBODY, Scope, SessionState
@@ -38,7 +37,7 @@ from .method import (
     SessionRequest,
     WireMap,
 )
-from .reply_filter import ReplyFilter, roots_in
+from .reply_filter import ReplyFilter, roots_in, texts_masked
 
 Ask = Callable[[], methods.Answer]
 """Calls the method."""
@@ -208,7 +207,7 @@ async def _map_of(answer: methods.Answer) -> WireMap:
 
 def _visible_list(shape: RecordOf, reply: WireMap, views: Mapping[str, AgentView | None]) -> WireMap | None:
     """Return a list without hidden entries, each under the policy of its project; None if all are hidden."""
-    masks = may_hold_secrets(texts_in(reply))
+    masks = may_hold_secrets(dict.fromkeys(texts_masked(shape, reply)))
     filters = {
         root: None
         if view is None

@@ -109,9 +109,17 @@ class RecordOf(Struct, frozen=True):
 
     fields: Mapping[str, Shape]
 
+    def __hash__(self) -> int:
+        return hash(tuple(self.fields))
+
     def marked(self, *shows: Shows) -> tuple[str, ...]:
         """Return the names of the fields with one of these marks."""
-        return tuple(name for name, shape in self.fields.items() if mark_of(shape) in shows)
+        return _marked(self, shows)
+
+
+@cache  # a list of a thousand entries asks for the same marks a thousand times
+def _marked(record: RecordOf, shows: tuple[Shows, ...]) -> tuple[str, ...]:
+    return tuple(name for name, shape in record.fields.items() if mark_of(shape) in shows)
 
 
 Shape = Leaf | ListOf | MapOf | RecordOf

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ..core.errors import FovealError, InvalidRequest, OutsideProject
 from ..memory.service import names_file
 from ..privacy.policy import Policy
+from ..privacy.secret_gate import texts_in
 from ..rules.records import ItemType
 from .marks import Leaf, ListOf, MapOf, RecordOf, Shape, Shows
 from .method import WireMap
@@ -156,7 +157,9 @@ class ReplyFilter(Struct, frozen=True):
     def _record(self, shape: RecordOf, value: Mapping[str, Any], server: str) -> Any:
         if self.projects is not None and (roots := [value.get(each) for each in shape.marked(Shows.PROJECT)]):
             inner = self.projects.get(roots[0] or "")
-            return GONE if inner is None else inner._record(shape, value, server)
+            if inner is None:
+                return GONE
+            return inner._record(shape, value, server) if inner.changes_anything else value
         owners = [value.get(name) or "" for name in shape.marked(Shows.OWNER)]
         if owners:
             return replace(self, own=self.sees_all_of(owners[0]))._fields(shape, value, server)
@@ -224,11 +227,23 @@ def roots_in(shape: Shape, value: Any) -> Iterator[str]:
             yield from roots_in(shape.entry, part)
     if isinstance(shape, RecordOf) and isinstance(value, Mapping):
         for name, inner in shape.fields.items():
-            part = value.get(name)
-            if isinstance(inner, Leaf) and inner.shows is Shows.PROJECT and part:
-                yield part
-            else:
-                yield from roots_in(inner, part)
+            if not isinstance(inner, Leaf):
+                yield from roots_in(inner, value.get(name))
+            elif inner.shows is Shows.PROJECT and value.get(name):
+                yield value[name]
+
+
+def texts_masked(shape: Shape, value: Any) -> Iterator[str]:
+    """Yield the texts of a reply in which secrets are masked: none of its plain fields, such as times."""
+    if isinstance(shape, RecordOf) and isinstance(value, Mapping):
+        for name, inner in shape.fields.items():
+            if part := value.get(name):
+                yield from texts_masked(inner, part)
+    elif isinstance(shape, ListOf) and isinstance(value, list | tuple):
+        for part in value:
+            yield from texts_masked(shape.entry, part)
+    elif not isinstance(shape, Leaf) or shape.shows not in (Shows.PLAIN, Shows.COUNT):
+        yield from texts_in(value)
 
 
 def _texts_of(shape: Shape, value: Any, shows: Shows) -> Iterator[str]:

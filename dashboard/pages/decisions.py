@@ -94,7 +94,7 @@ class DecisionsPage(Page):
             title=found["experience"]["decision"][:80],
             project=project,
             one=found["experience"],
-            session_link=(await named_session(view, found["experience"]["session_id"]))["link"],
+            session=await named_session(view, found["experience"]["session_id"]),
             deleted=found["deleted"],
             history=found["history"],
             changes=CHANGES,

@@ -11,6 +11,7 @@ from urllib.parse import quote
 import click
 import pytest
 from foveal.cli.app import App
+from foveal.dashboard.site import make_site
 from foveal.dashboard.view import FOLDER, NAVIGATION, STATIC
 from prometheus_client.parser import text_string_to_metric_families
 from yarl import URL
@@ -185,3 +186,16 @@ def test_templates_name_commands_that_there_are() -> None:
         assert command is not None, first
         if rest and isinstance(command, click.Group):
             assert command.get_command(click.Context(command), rest[0]) is not None, (first, *rest)
+
+
+def test_each_address_of_a_template_is_served() -> None:
+    served = {resource.canonical for resource in make_site("/nowhere", 1).router.resources()}
+    templates = Path(FOLDER, "templates").glob("*.html")
+    named = {
+        (template.name, address)
+        for template in templates
+        for both in re.findall(r"""href\(['"](/[\w/]*)['"][,)]|href="(/[\w/]*)[?"]""", template.read_text())
+        for address in filter(None, both)
+    }
+    assert len(named) > 20
+    assert {(name, address) for name, address in named if address not in served} == set()
