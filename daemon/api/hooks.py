@@ -348,7 +348,9 @@ class DaemonHookBackend:
         text: str = reply["context"]
         if text and ask.prompt and reply["partial"]:
             text = f"{incomplete_line([*reply['gaps'], *reply['degraded']])}\n\n{text}"
-        return HookContext(text, SEARCH_UNFINISHED in reply["gaps"], reply["partial"])
+        return HookContext(
+            text, SEARCH_UNFINISHED in reply["gaps"], partial=bool(reply["partial"] or reply["degraded"])
+        )
 
     async def prepare(self, ask: HookContextRequest) -> None:
         """Begin to build the same context in the background."""

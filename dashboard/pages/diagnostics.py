@@ -197,7 +197,8 @@ class Diagnostics(Page):
             topics=TOPICS,
             turns=given["contexts"][:TURNS],
             answers=answer_faults(given["contexts"], metrics["contexts"]),
-            poor=[(one, _why(built)) for one, built in zip(poor, whole, strict=True)],
+            poor=poor,
+            reasons=list(dict.fromkeys(filter(None, map(_why, whole)))),
         )
 
 

@@ -66,7 +66,7 @@ function chart(figure) {
       width: place.clientWidth || 300,
       height: HEIGHT,
       legend: { show: false },
-      padding: [10, 12, 0, 0],
+      padding: [10, 20, 0, 0],
       cursor: { y: false, sync: { key: isDays ? "days" : "moments" }, drag: { x: true, y: false, setScale: false }, points: { size: 7 } },
       scales: { x: { time: true }, y: { range: (_, low, high) => (unit === "share" ? [0, 1] : [0, Math.max(high, unit === "number" ? 4 : 1) * 1.08]) } },
       axes: [
