@@ -169,7 +169,7 @@ def _about_session(run: Run, client: Client, session: Reply | None) -> str:
         )
     if (latest := _latest_session(run, client)) is None:
         return ""
-    return f"of no session; for what {_described(latest)} would get, add: --session last"
+    return f"this is of no session; for what {_described(latest)} would get, add: --session last"
 
 
 def _described(session: Reply) -> str:

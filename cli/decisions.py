@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import click
@@ -54,6 +55,10 @@ def decisions_command() -> None:
     """
 
 
+decision_command = partial(show_command, hint=KNOWN, group=decisions_command)
+"""Declares a command on one decision."""
+
+
 @show_command(
     "ListExperiences",
     "List the decisions, newest first.",
@@ -89,15 +94,13 @@ def list_decisions(reply: Reply, run: Run) -> Iterator[str]:
         yield Remark(clean(reply["question"]))
 
 
-@show_command(
+@decision_command(
     "AdoptExperiences",
     "Take over the decisions of a moved project or a clone.",
     argument("path", "FOLDER"),
     flag("--never", "Take nothing over, and ask no more about this folder."),
     CWD,
     sends=lambda run: {**run.params, "path": absolute(run.path)},
-    hint=KNOWN,
-    group=decisions_command,
 )
 def adopt(reply: Reply, run: Run) -> Iterator[str]:
     """Take over the decisions of the project that was at FOLDER: this one after a move, or a clone.
@@ -110,9 +113,7 @@ def adopt(reply: Reply, run: Run) -> Iterator[str]:
     yield f"{done} {short_path(reply['path'])}"
 
 
-@show_command(
-    "GetExperience", "Show a decision and what became of it.", ID, CWD, hint=KNOWN, group=decisions_command
-)
+@decision_command("GetExperience", "Show a decision and what became of it.", ID, CWD)
 def show(reply: Reply, run: Run) -> Iterator[str]:
     """Show a decision by its ID: all that is known of it, and each later change."""
     experience = reply["experience"]
@@ -169,7 +170,7 @@ def _changes(run: Run, **changes: Any) -> dict[str, Any]:
     return {"cwd": run.folder, "experience_id": run.experience_id, **changes}
 
 
-@show_command(
+@decision_command(
     "UpdateExperience",
     "Change what a decision says.",
     ID,
@@ -180,15 +181,13 @@ def _changes(run: Run, **changes: Any) -> dict[str, Any]:
     ALLOW_MISSING,
     CWD,
     sends=_edited,
-    hint=KNOWN,
-    group=decisions_command,
 )
 def edit(reply: Reply, run: Run) -> Iterator[str]:
     """Change a decision by its ID. Other fields stay; `decisions show` lists the earlier values."""
     return describe(reply["experience"])
 
 
-@show_command(
+@decision_command(
     "UpdateExperience",
     "Say what came of a decision.",
     ID,
@@ -197,26 +196,20 @@ def edit(reply: Reply, run: Run) -> Iterator[str]:
     choice("--trust", TRUST, "Decisions of low trust are left out of contexts."),
     CWD,
     sends=lambda run: _changes(run, outcome=outcome_of(run), trust=run.trust),
-    hint=KNOWN,
-    group=decisions_command,
 )
 def mark(reply: Reply, run: Run) -> Iterator[str]:
     """Mark a decision, by its ID, with its outcome or its trust."""
     return describe(reply["experience"])
 
 
-@show_command(
-    "DeleteExperience", "Delete a decision; it can be restored.", ID, CWD, hint=KNOWN, group=decisions_command
-)
+@decision_command("DeleteExperience", "Delete a decision; it can be restored.", ID, CWD)
 def delete(reply: Reply, run: Run) -> Iterator[str]:
     """Delete a decision by its ID. No context shows it, and it can be restored until it is pruned."""
     done = "deleted" if reply["deleted"] else "deleted already"
     yield clean(f"{done}: {reply['experience']['experience_id']}")
 
 
-@show_command(
-    "RestoreExperience", "Bring a deleted decision back.", ID, CWD, hint=KNOWN, group=decisions_command
-)
+@decision_command("RestoreExperience", "Bring a deleted decision back.", ID, CWD)
 def restore(reply: Reply, run: Run) -> Iterator[str]:
     """Bring back a decision that was deleted, by its ID."""
     done = "restored" if reply["restored"] else "not deleted before"

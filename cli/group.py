@@ -67,7 +67,8 @@ class UnknownCommand(click.UsageError):
 
         path = self.ctx.command_path if self.ctx else "foveal"
         near = difflib.get_close_matches(self._name, self._known, 1)
-        return f"did you mean {path} {near[0]}?" if near else f"{path} --help lists the commands"
+        lists = "foveal help --all" if path == "foveal" else f"{path} --help"
+        return f"did you mean {path} {near[0]}?" if near else f"{lists} lists the commands"
 
 
 class CommandGroup(click.Group):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import click
@@ -69,6 +70,10 @@ def sessions_command() -> None:
     """
 
 
+session_command = partial(show_command, hint=KNOWN, group=sessions_command)
+"""Declares a command on one session."""
+
+
 @list_command(
     "ListSessions",
     "List the sessions of this project.",
@@ -82,13 +87,13 @@ def list_sessions() -> None:
     """List the sessions of this project, the most recently active first."""
 
 
-@show_command("GetSession", "Show all of a session.", SESSION, hint=KNOWN, group=sessions_command)
+@session_command("GetSession", "Show all of a session.", SESSION)
 def show(session: Reply, run: Run) -> Iterator[str]:
     """Show a session: its items, those that were removed from it, its context sets and its settings."""
     return describe(session)
 
 
-@show_command(
+@session_command(
     "CreateSession",
     "Make a session.",
     option("--id session_id", "ID", "Its id [default: a new one]."),
@@ -97,17 +102,13 @@ def show(session: Reply, run: Run) -> Iterator[str]:
     option(SELECTION, "PRESET", "How items are chosen for its messages; see set."),
     CWD,
     sends=lambda run: run.params | {"selection": parse_selection(run.selection)},
-    hint=KNOWN,
-    group=sessions_command,
 )
 def create(reply: Reply, run: Run) -> Iterator[str]:
     """Create a session in this project, with the items that are in every session. Prints its id."""
     yield clean(reply["session_id"])
 
 
-@show_command(
-    "ResumeSession", "Print what an agent begins with again.", SESSION, hint=KNOWN, group=sessions_command
-)
+@session_command("ResumeSession", "Print what an agent begins with again.", SESSION)
 def resume(reply: Reply, run: Run) -> Iterator[str]:
     """Resume a session: print the text that its agent gets. Names files that are gone."""
     if reply["text"]:
@@ -117,7 +118,7 @@ def resume(reply: Reply, run: Run) -> Iterator[str]:
     yield from (Remark(f"not found: {path}") for path in reply["missing_files"])
 
 
-@show_command("EndSession", "End a session.", SESSION, hint=KNOWN, group=sessions_command)
+@session_command("EndSession", "End a session.", SESSION)
 def end(reply: Reply, run: Run) -> Iterator[str]:
     """End a session. It can be resumed; when there are too many sessions, ended ones are removed first."""
     yield f"ended: {clean(run.session_id)}"
@@ -127,28 +128,26 @@ def _item(run: Run) -> dict[str, str]:
     return {"session_id": run.session_id, **key_of(run)}
 
 
-@show_command(
+@session_command(
     "AddSessionItem",
     "Add an item to a session.",
     SESSION,
     *ITEM,
     sends=_item,
     hint=f"{KNOWN}, foveal items list",
-    group=sessions_command,
 )
 def add(reply: Reply, run: Run) -> Iterator[str]:
     """Add an item of any mode to a session: all its later messages have it."""
     yield clean(reply["text"])
 
 
-@show_command(
+@session_command(
     "RemoveSessionItem",
     "Remove an item from a session.",
     SESSION,
     *ITEM,
     sends=_item,
     hint=f"{KNOWN}, foveal items list",
-    group=sessions_command,
 )
 def remove(reply: Reply, run: Run) -> Iterator[str]:
     """Remove an item from a session. It stays out even if its mode is always."""
@@ -162,7 +161,7 @@ def _changes(run: Run) -> dict[str, Any]:
     return changes
 
 
-@show_command(
+@session_command(
     "UpdateSession",
     "Change a session's name, intent or settings.",
     SESSION,
@@ -171,8 +170,6 @@ def _changes(run: Run) -> dict[str, Any]:
     option("--env env_hint", "TEXT", "A hint on the environment, such as 'staging, Python 3.12'."),
     option(SELECTION, "PRESET", "How items are chosen for its messages."),
     sends=_changes,
-    hint=KNOWN,
-    group=sessions_command,
 )
 def set_fields(session: Reply, run: Run) -> Iterator[str]:
     """Change fields of a session; an empty text clears one.
@@ -196,7 +193,7 @@ def _shows_sets(run: Run) -> bool:
     return True
 
 
-@show_command(
+@session_command(
     "SetRelevantContext",
     "Show or change a session's context sets.",
     SESSION,
@@ -211,8 +208,6 @@ def _shows_sets(run: Run) -> bool:
         "items": [_entry(entry) if run.set_name == "files" else entry for entry in run.entries],
         "mode": "merge" if run.merge else "replace",
     },
-    hint=KNOWN,
-    group=sessions_command,
 )
 def context(reply: Reply, run: Run) -> Iterator[str]:
     """Show the context sets of a session, show one SET, or make entries its content.

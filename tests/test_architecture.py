@@ -306,17 +306,7 @@ def test_replaced_words_stay_replaced() -> None:
 @cache
 def classes_and_first_lines() -> tuple[tuple[str, str, str], ...]:
     """Return (path, name, first line of its docstring) of each class; of a file and a function without name."""
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    return tuple(
-        (
-            relative(path),
-            node.name if isinstance(node, ast.ClassDef) else "",
-            (ast.get_docstring(node) or "").partition("\n")[0],
-        )
-        for path in modules()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, documented)
-    )
+    return tuple((relative(path), name, line) for path in modules() for name, line in parsed(path)[0])
 
 
 def room_of(path: str) -> str:
@@ -342,6 +332,20 @@ def modules() -> tuple[Path, ...]:
     return tuple(path for path in found if path.exists())
 
 
+@cache
+def parsed(path: Path) -> tuple[tuple[tuple[str, str], ...], tuple[ast.Import | ast.ImportFrom, ...]]:
+    """Return what `classes_and_first_lines` says of a file, and its imports; trees of all files fill memory."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    lines, imports = [], []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, documented):
+            name = node.name if isinstance(node, ast.ClassDef) else ""
+            lines.append((name, (ast.get_docstring(node) or "").partition("\n")[0]))
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            imports.append(node)
+    return tuple(lines), tuple(imports)
+
+
 def imported_by_other_rooms() -> Iterator[tuple[str, str, str]]:
     return (one for one in imports_by_name() if room_of(one[0]) != room_of(one[1]))
 
@@ -362,7 +366,7 @@ def imports_by_name() -> tuple[tuple[str, str, str], ...]:
 def _imports_by_name() -> Iterator[tuple[str, str, str]]:
     for path in modules():
         package = list(path.relative_to(ROOT).parent.parts)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in parsed(path)[1]:
             if not isinstance(node, ast.ImportFrom) or not node.level:
                 continue
             base = package[: len(package) - node.level + 1]
@@ -376,7 +380,7 @@ def _imports_by_name() -> Iterator[tuple[str, str, str]]:
 
 
 def imported_names(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in parsed(path)[1]:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and not node.level and node.module:

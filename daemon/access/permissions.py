@@ -217,17 +217,16 @@ class Permissions:
         agent: Agent,
         *,
         scope: Scope | None = None,
-        session: Session | None = None,
         session_id: str = "",
     ) -> Policy:
         """Return the policy of a request about a project. Raises `PermissionDenied` if it is refused.
 
-        A changed foveal.toml is read first. The session may be given, or its id.
+        A changed foveal.toml is read first.
         """
         await self._projects.reload_settings(project)
         session_id = session_id or (scope.session_id if scope else "")
-        state = SessionState(session)
-        if session is None and session_id and project.config.agents != NO_TABLES:
+        state = SessionState(None)
+        if session_id and project.config.agents != NO_TABLES:
             state = await self._find_session(session_id)
         policy = policy_for(project.config, agent, scope, state)
         await self._require_inside(project.root, agent)

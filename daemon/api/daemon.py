@@ -111,6 +111,7 @@ class MetricsReply(Struct, frozen=True):
     subscribers: Plain[int]
     index: IndexFigures
     memory_bytes: Plain[dict[str, int | None]]
+    prompts: Plain[dict[str, object]]
     history: Plain[dict[str, object] | UnsetType] = UNSET
 
 
@@ -204,6 +205,7 @@ class DaemonMethods:
             subscribers=gauges.subscribers,
             index=IndexFigures(gauges.files_pending, gauges.chunks_pending),
             memory_bytes=dict(gauges.memory_bytes),
+            prompts={**_histogram(statistics.prompt_ms, "_ms"), "outcomes": dict(statistics.prompts)},
             history=history,
         )
 
@@ -248,7 +250,7 @@ def history_map(history: MetricSamples) -> WireMap:
 
 def _sample(sample: Sample) -> dict[str, object]:
     found: dict[str, object] = to_builtins(sample)
-    for name in ("context", "all", "gauges"):
+    for name in ("context", "all", "prompt", "gauges"):
         del found[name]
     methods = {
         name: {"count": count, "p50_ms": _rounded(each.p50), "p95_ms": _rounded(each.p95)}
@@ -257,6 +259,7 @@ def _sample(sample: Sample) -> dict[str, object]:
     latencies = {
         "context_ms": _quantiles(sample.context),
         "all_ms": _quantiles(sample.all),
+        "prompt_ms": _quantiles(sample.prompt),
         "methods": methods,
     }
     return {**found, **latencies, **to_builtins(sample.gauges)}

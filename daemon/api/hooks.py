@@ -16,13 +16,14 @@ from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
 from ...hooks.hosts.events import Event, Origin
-from ...hooks.hosts.hook_answer import NOTHING
+from ...hooks.hosts.hook_answer import NOTHING, HookAnswer
 from ...hooks.hosts.registry import HOSTS, host_named
 from ...hooks.hosts.tool_uses import ToolUse
 from ..access.records import Agent
 from ..access.service import visible_sets
 from ..context.records import NO_HELP, SEARCH_UNFINISHED, HelpRequest, ScopeSelector, ToolHelp
 from ..core.errors import FovealError, InvalidRequest, PermissionDenied
+from ..core.metric_history import PromptOutcome
 from ..core.system import System
 from ..engine.service import Engine
 from ..hooks.records import INCOMPLETE_CHARACTERS, HookContext, HookContextRequest, OpenedSession
@@ -49,7 +50,14 @@ from ..transcripts.service import asked
 from ..workspace.service import Project
 from .contexts import ContextMethods, GetContextRequest
 from .marks import Plain, Text
-from .method import DEADLINE_MAX_MS, AgentRequest, DaemonRequest, ItemFields, method
+from .method import (
+    DEADLINE_MAX_MS,
+    AgentRequest,
+    DaemonRequest,
+    ItemFields,
+    method,
+    milliseconds_since,
+)
 
 OF_SUBAGENTS = frozenset(("subagent", "subagent_end", "prompt", "edit", "compacting"))
 """Events of subagents, which work in the session of their parent whatever is hidden from them."""
@@ -123,6 +131,7 @@ class HookMethods:
     async def hook_event(self, request: HookEventRequest) -> HookEventReply:
         """Return the exact bytes that a hook of this host prints ([hooks](hooks.md)); `payload` is a text
         or a map."""
+        started = time.perf_counter()
         host, payload, variables = request.host, request.payload, request.variables
         clock = Clock(asyncio.get_running_loop().time, request.deadline_ms / 1000)
         fields = fields_in("" if payload is None else payload)
@@ -153,11 +162,19 @@ class HookMethods:
             await self._keep(formats.host, name, event, text, request.spooled)
         if is_own and event.kind == "turn_end":
             self._turns.note(event)
+        limit = formats.reads.limit(name, version)
+        # A host that takes no text at its prompts gets it with the next event that takes some.
+        is_prompt = event.kind == "prompt" and event.by_person and event.prompt.strip() and limit.characters
+        outcome: PromptOutcome = "late"
         try:
-            answer = await self._responder.answer(event, formats.reads.limit(name, version), clock)
+            answer = await self._responder.answer(event, limit, clock)
+            outcome = _outcome(answer, clock)
         except asyncio.CancelledError:  # the host stopped waiting
             self._note_late(event)
             raise
+        finally:
+            if is_prompt:
+                self._engine.metrics.prompt_answered(outcome, milliseconds_since(started))
         if clock.ran_out:
             self._note_late(event)
         return HookEventReply("" if answer == NOTHING else formats.writes.write(name, answer))
@@ -222,6 +239,15 @@ class HookMethods:
         if found is not None:
             cwd = found.cwd or origin.cwd
             self._engine.timeline.read_transcript(project.root, origin.session_id, cwd, found.activity)
+
+
+def _outcome(answer: HookAnswer, clock: Clock) -> PromptOutcome:
+    """Return what a prompt got: text, or why it got none."""
+    if answer.context:
+        return "part" if clock.ran_out or clock.failed or clock.partial else "whole"
+    if clock.ran_out or clock.failed:
+        return "late" if clock.ran_out else "failed"
+    return "idle" if clock.is_idle else "nothing"
 
 
 def session_events(event: Event) -> Iterator[SessionEvent]:
@@ -322,7 +348,7 @@ class DaemonHookBackend:
         text: str = reply["context"]
         if text and ask.prompt and reply["partial"]:
             text = f"{incomplete_line([*reply['gaps'], *reply['degraded']])}\n\n{text}"
-        return HookContext(text, SEARCH_UNFINISHED in reply["gaps"])
+        return HookContext(text, SEARCH_UNFINISHED in reply["gaps"], reply["partial"])
 
     async def prepare(self, ask: HookContextRequest) -> None:
         """Begin to build the same context in the background."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Protocol
 
 from msgspec import UNSET, Meta, Struct, UnsetType, convert
 from msgspec.structs import asdict, replace
@@ -23,6 +24,9 @@ from .method import AgentRequest, Deadline, ScopeRequest, method, node_id_in, re
 
 NODES_MAX = 1_000
 """Maximum nodes that a call adds or removes; each may have to be looked up on the disk."""
+
+AT_ONCE = 200
+"""Scopes that are listed before other requests get the event loop: 3 ms."""
 
 TURNS_MAX = 20
 """Maximum turns of a scope in a reply: each is read from the disk, a millisecond."""
@@ -139,6 +143,7 @@ class ScopeReply(
     created_at: Plain[str | UnsetType] = UNSET
     memory_bytes: Count[int]
     session_title: Said[str | UnsetType] = UNSET
+    session_ended: bool | UnsetType = UNSET
     last_prompt: Said[str | UnsetType] = UNSET
     last_context_id: Said[str | UnsetType] = UNSET
     last_used: Plain[str | UnsetType] = UNSET
@@ -190,9 +195,9 @@ class ScopeMethods(EngineMethods):
         """Return a scope, with its hot nodes as of its last context; below."""
         scope = self._engine.scopes.get(request.scope_id)
         latest, _ = await self._latest([scope], request)
-        title = (await self._titles([scope])).get(scope.session_id, "")
+        sessions = await self._sessions_of([scope])
         rows = latest.get(scope.id, [])
-        reply = self._reply(scope, title, rows)
+        reply = self._reply(scope, sessions.get(scope.session_id), rows)
         if request.turns:
             may_see = partial(self._engine.permissions.may_list, agent=request.agent)
             found = await turns_of(self._engine.deliveries, scope.id, request.turns, may_see)
@@ -207,10 +212,12 @@ class ScopeMethods(EngineMethods):
         root = None if request.cwd is None else await self._engine.projects.root_of(request.cwd)
         scopes = self._engine.scopes.of_project(root)
         latest, problem = await self._latest(scopes, request)
-        titles = await self._titles(scopes)
-        found = [
-            self._reply(scope, titles.get(scope.session_id, ""), latest.get(scope.id, ())) for scope in scopes
-        ]
+        sessions = await self._sessions_of(scopes)
+        found: list[ScopeReply] = []
+        for scope in scopes:
+            found.append(self._reply(scope, sessions.get(scope.session_id), latest.get(scope.id, ())))
+            if not len(found) % AT_ONCE:
+                await asyncio.sleep(0)  # other requests come between
         return ScopesReply(found, [problem] if problem else [])
 
     async def _latest(
@@ -231,14 +238,14 @@ class ScopeMethods(EngineMethods):
             found.setdefault(row.scope_id, []).append(row)
         return found, ""
 
-    async def _titles(self, scopes: Sequence[Scope]) -> Mapping[str, str]:
-        """Return the names or intents of the sessions of scopes, by their ids."""
+    async def _sessions_of(self, scopes: Sequence[Scope]) -> Mapping[str, _Named]:
+        """Return the sessions of scopes that have a record, by their ids."""
         sessions, ids = self._engine.sessions, {scope.session_id for scope in scopes} - {""}
         if len(ids) == 1:
             session = (await sessions.find(ids.pop())).session
-            return {} if session is None else {session.id: _title(session.name, session.current_intent)}
+            return {} if session is None else {session.id: session}
         listed = (await sessions.list(None)).sessions if ids else ()
-        return {each.id: _title(each.name, each.current_intent) for each in listed}
+        return {each.id: each for each in listed}
 
     async def _now(self, scope: Scope, rows: Sequence[ContextRow], request: GetScopeRequest) -> ScopeContext:
         """Return the context that the scope's last prompt would get now; without one, that of an empty
@@ -282,7 +289,7 @@ class ScopeMethods(EngineMethods):
             raise TooLarge(f"{len(nodes):,} nodes were named; at most {NODES_MAX:,} are taken in one call")
         return nodes
 
-    def _reply(self, scope: Scope, title: str, rows: Sequence[ContextRow]) -> ScopeReply:
+    def _reply(self, scope: Scope, session: _Named | None, rows: Sequence[ContextRow]) -> ScopeReply:
         last = rows[0] if rows else None
         used = iso_of(max(row.at for row in rows)) if rows else scope.created_at
         above = self._engine.scopes.origins_above(scope)
@@ -292,7 +299,8 @@ class ScopeMethods(EngineMethods):
             inherited_constraints=tuple(above),
             constraint_origins=[_origin(text, origin) for text, origin in above.items()],
             hot=tuple(reply_of(HotFile, node) for node in scope.hot),
-            session_title=title or UNSET,
+            session_title=UNSET if session is None else _title(session) or UNSET,
+            session_ended=UNSET if session is None else bool(session.ended),
             last_prompt=UNSET if last is None else last.prompt or UNSET,
             last_context_id=UNSET if last is None else last.id,
             last_used=used or UNSET,
@@ -302,8 +310,19 @@ class ScopeMethods(EngineMethods):
         )
 
 
-def _title(name: str, intent: str) -> str:
-    return name or intent.partition("\n")[0]
+class _Named(Protocol):
+    """A session, or what a list says of it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def current_intent(self) -> str: ...
+    @property
+    def ended(self) -> str: ...
+
+
+def _title(session: _Named) -> str:
+    return session.name or session.current_intent.partition("\n")[0]
 
 
 def _origin(text: str, origin: Scope | None) -> ConstraintOrigin:

@@ -161,14 +161,14 @@ def _symbol(state: BuildState, node: FocusNode, content: Content) -> Symbol | No
 
 
 def _near(state: BuildState, node: FocusNode) -> str:
-    """Return the definitions that an unknown name may mean: those inside others, or spelled alike."""
+    """Name the definitions that an unknown name may mean: those inside others, or spelled alike."""
     names = list(dict.fromkeys(symbol.name for symbol in state.files.symbols(node.path)))
     last = node.symbol.rpartition(".")[2]
     found = [name for name in names if name.rpartition(".")[2] == last]
-    near = (found or difflib.get_close_matches(node.symbol, names[:NEAR_COMPARED], NEAR_NAMED, 0.8))[
-        :NEAR_NAMED
-    ]
-    return f"; there is {', '.join(f'{node.path}#{name}' for name in near)}" if near else ""
+    near = found or difflib.get_close_matches(node.symbol, names[:NEAR_COMPARED], cutoff=0.8)
+    if not near:
+        return "the path alone is all of it"
+    return f"there is {', '.join(f'{node.path}#{name}' for name in near[:NEAR_NAMED])}"
 
 
 def _forms(
@@ -182,9 +182,8 @@ def _forms(
     if symbol is not None:
         forms = DefinitionForms(source, symbol, symbol.start_line, symbol.end_line, state.words)
     elif node.symbol and not unsaved:
-        state.gaps.append(
-            f"{node.node_id} is in focus, but {node.path} has no definition of that name{_near(state, node)}"
-        )
+        missing = f"{node.node_id} is in focus, but {node.path} has no definition of that name"
+        state.gaps.append(f"{missing}; {_near(state, node)}")
         return fixed(unshown_form(node, "Not found in this file."))
     else:
         wanted = state.wanted.get(node.path, ())

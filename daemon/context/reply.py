@@ -20,7 +20,7 @@ GAPS_MAX = 20
 """Maximum number of gaps in a reply; the last one counts the rest."""
 
 NO_ROOM_MAX = 5
-"""Maximum number of slices named in the gap about missing room."""
+"""Maximum number of slices named in a gap about missing room."""
 
 DROPPED_MAX = 50
 """Maximum number of dropped slices recorded, those of the greatest weight."""
@@ -87,14 +87,15 @@ def reply_of(
         layers[candidate.layer] += selection.costs[candidate.id].tokens
     tokens, size = counter.count(context), len(context.encode("utf-8", "replace"))
     limit, shown = scarcer_limit(request, tokens, size), {candidate.path for candidate, _ in selection.chosen}
+    shortened = [candidate for candidate, form in selection.chosen if form.compressed]
     no_room = [dropped_slice.slice for dropped_slice in selection.dropped if dropped_slice.reason == "budget"]
     reply: dict[str, Any] = {
         "scope_id": scope_id,
         "context": context,
         "tokens": tokens,
         "bytes": size,
-        "truncated": bool(no_room) or any(form.compressed for _, form in selection.chosen),
-        "gaps": _capped([*gaps, *_no_room(no_room, shown, limit)]),
+        "truncated": bool(no_room or shortened),
+        "gaps": _capped([*gaps, *_no_room(no_room, shown, limit), *_shortened(shortened, limit)]),
         "degraded": list(degraded),
         "layers": layers,
         "slices": _slices(selection, request, context),
@@ -152,14 +153,26 @@ def _no_room(dropped: Sequence[Slice], shown: Collection[str], limit: str) -> li
         return []
     # Required slices come first.
     ranked = sorted(dropped, key=lambda dropped_slice: not dropped_slice.required)
-    names = list(
-        dict.fromkeys(
-            f"more of {item.path}" if item.path and item.path in shown else item.path or item.id
-            for item in ranked
-        )
-    )
-    more = f" and {len(names) - NO_ROOM_MAX:,} more" if len(names) > NO_ROOM_MAX else ""
-    return [f"no room in the budget for {', '.join(names[:NO_ROOM_MAX])}{more}: ask with a larger {limit}"]
+    names = [
+        f"more of {item.path}" if item.path and item.path in shown else item.path or item.id
+        for item in ranked
+    ]
+    return [f"no room in the budget for {_listed(names)}: ask with a larger {limit}"]
+
+
+def _shortened(shortened: Sequence[Slice], limit: str) -> list[str]:
+    """Return the gap that names what is shown shortened for its bytes. For want of tokens most of a context
+    is, and its parts say so."""
+    if not shortened or limit != "max_bytes":
+        return []
+    names = _listed([item.path or item.id for item in shortened])
+    return [f"shortened to fit max_bytes: {names}; ask with a larger max_bytes"]
+
+
+def _listed(names: Iterable[str]) -> str:
+    unique = list(dict.fromkeys(names))
+    more = f" and {len(unique) - NO_ROOM_MAX:,} more" if len(unique) > NO_ROOM_MAX else ""
+    return f"{', '.join(unique[:NO_ROOM_MAX])}{more}"
 
 
 def _capped(gaps: Sequence[str]) -> list[str]:

@@ -472,6 +472,8 @@ class _Steps:
         self._most = remaining.most_characters(room)
         self._beside = remaining.tokens_of(beside)
         self._before = remaining.spent
+        # How many dependencies there are depends on the limits, which the order of the steps must not.
+        self._asked = sum(remaining.costs[item.id].tokens for item in asked if item.type != "dependency")
         self._found = deque(_in_order(found, remaining.chosen))
         self._queues = {
             group[0].type: deque(
@@ -504,7 +506,7 @@ class _Steps:
         beside = min(self._beside, taken) if self._found else self._beside
         opened = next((cost for kind, cost in steps.items() if kind in OPENED), found)
         for kind, cost in steps.items():
-            shown = remaining.spent + beside + cost + (opened if kind in ANCHORS else found)
+            shown = self._asked + taken + beside + cost + (opened if kind in ANCHORS else found)
             if self._spent[kind] + cost <= SHARES[kind] * shown:
                 return kind
         return None

@@ -79,6 +79,11 @@ class Histogram(Struct):
         return None
 
 
+PromptOutcome = Literal["whole", "part", "late", "failed", "nothing", "idle"]
+"""What a prompt of an agent got by its hook: a whole context, or a part of it; nothing, because time ran out,
+something failed, nothing likely was found, or the prompt needed nothing (small talk, or answered already)."""
+
+
 class ContextCost(Struct, frozen=True):
     """What one context cost: tokens by type of slice, before and after compression."""
 
@@ -99,7 +104,8 @@ LATE_MAX = 1_000
 class Metrics(Struct):
     """All counts since the daemon started. On the event loop only; counting takes about a microsecond.
 
-    `latency_ms` is by method, `errors` by method and code. The counts of contexts are: all contexts, those
+    `latency_ms` is by method, `errors` by method and code; `prompt_ms` are the times of the hooks of prompts,
+    `prompts` their number by outcome. The counts of contexts are: all contexts, those
     from the cache, partial ones, their sizes, tokens before and after compression, tokens by type of slice
     and by agent, and masked secrets. `contexts_late` counts prompts and starts that got none in time,
     `late_at` has the times of the last `LATE_MAX`.
@@ -118,6 +124,8 @@ class Metrics(Struct):
     secrets_masked: int = 0
     contexts_late: int = 0
     late_at: deque[float] = field(default_factory=lambda: deque(maxlen=LATE_MAX))
+    prompt_ms: Histogram = field(default_factory=lambda: Histogram.of(LATENCY_BOUNDS_MS))
+    prompts: dict[PromptOutcome, int] = field(default_factory=dict)
 
     @property
     def cache_hit_rate(self) -> float | None:
@@ -149,6 +157,11 @@ class Metrics(Struct):
         self.contexts_late += 1
         self.late_at.append(time.monotonic() if now is None else now)
 
+    def prompt_answered(self, outcome: PromptOutcome, elapsed_ms: float) -> None:
+        """Count a prompt that a hook told of."""
+        self.prompt_ms.observe(elapsed_ms)
+        self.prompts[outcome] = self.prompts.get(outcome, 0) + 1
+
     def context_given(self, figures: ContextCost) -> None:
         """Count a context that was given to an agent."""
         self.contexts += 1
@@ -175,6 +188,8 @@ class Metrics(Struct):
             context_tokens=replace(self.context_tokens, counts=[*self.context_tokens.counts]),
             tokens_by_type=dict(self.tokens_by_type),
             tokens_by_agent=dict(self.tokens_by_agent),
+            prompt_ms=replace(self.prompt_ms, counts=[*self.prompt_ms.counts]),
+            prompts=dict(self.prompts),
         )
 
 
@@ -210,7 +225,8 @@ class Sample(Struct, frozen=True):
 
     `requests` counts answers and errors. `context` are the latencies of GetContext, `all` those of every
     method; `methods` are those that answered, each with its number. Tokens are those of the contexts,
-    after and before compression, and by agent.
+    after and before compression, and by agent. `prompt` are the times of the hooks of prompts, `prompts`
+    their number by outcome; samples of former versions have none.
     """
 
     at: str
@@ -226,6 +242,8 @@ class Sample(Struct, frozen=True):
     all: Quantiles
     methods: Mapping[str, tuple[int, Quantiles]]
     gauges: Gauges
+    prompt: Quantiles = Quantiles()
+    prompts: Mapping[PromptOutcome, int] = {}
 
 
 def sample_between(before: Metrics, after: Metrics, at: str, seconds: float, gauges: Gauges) -> Sample:
@@ -252,6 +270,12 @@ def sample_between(before: Metrics, after: Metrics, at: str, seconds: float, gau
         all=_quantiles(everything),
         methods={name: (latency.count, _quantiles(latency)) for name, latency in latencies.items()},
         gauges=gauges,
+        prompt=_quantiles(after.prompt_ms.plus(before.prompt_ms, -1)),
+        prompts={
+            outcome: new
+            for outcome, number in after.prompts.items()
+            if (new := number - before.prompts.get(outcome, 0))
+        },
     )
 
 

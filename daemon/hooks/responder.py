@@ -51,10 +51,12 @@ class HookContextRequest(Struct, frozen=True):
 
 
 class HookContext(Struct, frozen=True):
-    """A context for a hook, in Markdown; `late` if the search for its prompt ran out of time."""
+    """A context for a hook, in Markdown; `late` if the search for its prompt ran out of time, `partial` if a
+    part of it is missing for any reason."""
 
     text: str = ""
     late: bool = False
+    partial: bool = False
 
 
 class OpenedSession(Struct, frozen=True):
@@ -118,10 +120,16 @@ class HookBackend(Protocol):
 
 
 class Clock:
-    """The deadline of an event's answer. `now` returns monotonic seconds."""
+    """The deadline of an event's answer, and what became of that. `now` returns monotonic seconds."""
 
     ran_out = False
     """Whether a part of the answer was left out because it took too long."""
+    failed = False
+    """Whether a part of the answer was left out because of an error."""
+    partial = False
+    """Whether a context of the answer lacks a part."""
+    is_idle = False
+    """Whether the prompt needs no context: it asks nothing, or was answered before."""
 
     def __init__(self, now: Callable[[], float], within_s: float) -> None:
         self._now = now
@@ -216,6 +224,7 @@ class Responder:
         window.prompts_come = window.prompts_come or event.kind == "prompt"
         message = "" if origin.agent_id else await self._change(origin, window, clock)
         if window.is_answered(event.prompt, origin.agent_id):
+            clock.is_idle = True
             return HookAnswer(message=message)
         asks = await self._part(self._backend.asks_something(event.prompt), clock)
         is_main = not origin.agent_id  # some hosts send the prompts of subagents too
@@ -225,6 +234,7 @@ class Responder:
         # the prompt itself is late.
         pending = window.pending_prompt if is_main else ""
         prompt = pending if asks is False else event.prompt
+        clock.is_idle = not prompt
         if not limit.characters:
             if prompt:
                 window.pending_prompt = prompt
@@ -336,6 +346,7 @@ class Responder:
         if found is None:
             return HookContext(late=clock.ran_out)
         clock.ran_out = clock.ran_out or found.late
+        clock.partial = clock.partial or found.partial
         return found
 
     async def _open(self, origin: Origin, window: Window, clock: Clock) -> tuple[list[str], str]:
@@ -396,6 +407,7 @@ class Responder:
                 return await work
         except (FovealError, TimeoutError) as error:
             clock.ran_out = clock.ran_out or isinstance(error, TimeoutError)
+            clock.failed = clock.failed or isinstance(error, FovealError)
             log.warning("a part of an answer to a hook was left out: %s", str(error) or "it took too long")
             return None
 

@@ -82,12 +82,9 @@ class GraphQueries:
         )
         return [base for (base,) in rows]
 
-    def import_edges(self, importers: Collection[str] | None = None) -> list[ImportEdge]:
-        """Return the imports between files, only those of `importers` if given; by importer and target."""
-        if importers is None:
-            return [ImportEdge(*row) for row in self._db.execute(f"{_EDGES} {_GROUPED}")]
-        rows = select_in(self._db, f"{_EDGES} AND f.path IN ({{marks}}) {_GROUPED}", importers)
-        return sorted(ImportEdge(*row) for row in rows)
+    def import_edges(self) -> list[ImportEdge]:
+        """Return the imports between files, by importer and target."""
+        return [ImportEdge(*row) for row in self._db.execute(f"{_EDGES} {_GROUPED}")]
 
     def edges_into(self, targets: Collection[str]) -> list[ImportEdge]:
         """Return the imports that lead to the files `targets`, by importer and target."""

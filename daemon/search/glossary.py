@@ -1,4 +1,5 @@
-"""Words of programming in German, Spanish and Chinese, with the English words that source code has for them.
+"""Words of programming in other languages, with the English words that source code has for them: German,
+Spanish, Chinese, French, Portuguese, Japanese and Russian.
 
 The default embedding model knows English only: of forty such words it put eight next to the right one among
 eighty English words.
@@ -15,6 +16,7 @@ from typing import Final
 
 from ..index.records import STOP_WORDS
 from .question import Question, take_apart
+from .stop_words import FOREIGN_STOP_WORDS
 
 _TABLE = Path(__file__).with_name("glossary.toml")
 
@@ -23,7 +25,7 @@ BEGINNING_MIN, INSIDE_MIN = 4, 6
 `Sitzungen`), and for one that has it inside: compounds (`fehler` in `Netzwerkfehler`)."""
 
 HAN_MIN: Final = 2
-"""Characters of the shortest Chinese entry."""
+"""Characters of the shortest Chinese or Japanese entry."""
 
 READ_CHARACTERS: Final = 2_000
 """Characters at the beginning of a text that are read; of five megabytes it would take seconds."""
@@ -31,44 +33,89 @@ READ_CHARACTERS: Final = 2_000
 ADDED_MAX: Final = 24
 """Maximum number of English words that are added to a question."""
 
-_ASKED_WORDS: Final = """
-    aber als auch auf aus bei beim bis dass dem den der des die diese dieser dieses durch ein eine einem einen
-    einer es für gibt hat ich ist kann mit muss nach nicht noch nur oder ohne sich sind soll über um und vom
-    von vor wann warum was wenn werden wer wie wird wo woher zu zum zur
-    al cada como cómo con cuando cuándo cual cuál de del desde donde dónde el en entre esta este está están
-    hay la las lo los más para pero por porque que qué se según ser si sin sobre son su sus un una unos y ya
-"""
-"""Words of German and Spanish without a meaning of their own, by which the language is recognized."""
-
-_ASKED: Final = frozenset(_ASKED_WORDS.split())
 _ENGLISH: Final = frozenset(STOP_WORDS.split())
 _WORD = re.compile(r"[^\W\d_]+")
-_HAN = re.compile(r"[\u4e00-\u9fff]+")
+_HAN = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]+")
+_SEPARATOR = re.compile(r"[,;] |(?<=[\u3040-\u30ff\u4e00-\u9fff]) ")
+_UNLIKE_ENGLISH = re.compile(r"[\u0400-\u04ff\xbf]")
 _ACCENT = re.compile(r"[\u0300-\u036f]")
 
 
 def understand(text: str) -> Question:
-    """Return the parts of a question, with the English words for one in another language."""
+    """Return the parts of a question; for one in another language with its English words, or behind the
+    English question that it asks about names of the code."""
+    asked = _relation_asked(text)
+    if asked:
+        return take_apart(f"{asked}\n{text}")
     english = in_english(text)
     return take_apart(f"{text} {english}" if english else text)
 
 
-def in_english(text: str) -> str:
-    """Return the English words for those of a question in German, Spanish or Chinese, "" if it isn't in one.
-
-    A question is in one of them if it has Chinese characters, or more words of `_ASKED_WORDS` than English
-    stop words, so that nothing changes for a question in English."""
-    text = text[:READ_CHARACTERS]
-    chinese = _HAN.findall(text)
-    words = [word.lower() for word in _WORD.findall(text)]
-    if not chinese and sum(word in _ASKED for word in words) <= sum(word in _ENGLISH for word in words):
+def _relation_asked(text: str) -> str:
+    """Return in English the question for a relation of one name or two that a short text in another language
+    asks, "" if it asks none, or asks for reasons or ways."""
+    if len(text) > QUESTION_CHARACTERS or not _is_foreign(text):
         return ""
-    telling = [_plain(word) for word in words if word not in _ASKED]
+    names = [match["ticked"] or match[0] for match in _NAME.finditer(text)]
+    said = _plain(_NAME.sub(" ", text))
+    for question, words in _questions():
+        is_connection = "{1}" in question
+        if words.search(said) and len(names) == 1 + is_connection:
+            return question.format(*names) + "?" if is_connection or not _WAYS.search(said) else ""
+    return ""
+
+
+@lru_cache(maxsize=1)
+def _questions() -> list[tuple[str, re.Pattern[str]]]:
+    """Return the questions of the table, each with the words that ask it."""
+    rows = tomllib.loads(_TABLE.read_text(encoding="utf-8"))["questions"]
+    words = ((question, _SEPARATOR.split(_plain(entries))) for question, entries in rows.items())
+    return [
+        (question, re.compile("|".join(rf"(?<![a-z]){each}" for each in listed)))
+        for question, listed in words
+    ]
+
+
+QUESTION_CHARACTERS: Final = 200
+"""Maximum characters of a text that asks for a relation; a longer one is a report."""
+
+_NAME = re.compile(
+    r"`(?P<ticked>[^`\n]+)`|(?<![\w.])(?=[\w.]*(?:[a-z][A-Z]|[A-Z]{2}|_|\w\.[A-Za-z]))"
+    r"[A-Za-z_][A-Za-z0-9_.]*[A-Za-z0-9_]",
+    re.ASCII,
+)
+"""A name of the code in a text of another language."""
+
+_WAYS = re.compile(
+    r"(?<![a-z])(?:warum|wieso|weshalb|wie|pourquoi|comment|por que|porque|como)(?![a-z])"
+    r"|为什么|如何|怎么|なぜ|почему|зачем|как "
+)
+"""Words that ask for reasons or ways, which only a path between two names can answer."""
+
+
+def in_english(text: str) -> str:
+    """Return the English words for those of a question in another language, "" if it isn't in one.
+
+    A question is in one if it has Chinese, Japanese or Cyrillic characters, or more stop words of other
+    languages than English ones, so that nothing changes for a question in English."""
+    text = text[:READ_CHARACTERS]
+    if not _is_foreign(text):
+        return ""
+    runs = [_plain(run) for run in _HAN.findall(text)]
+    words = [word.lower() for word in _WORD.findall(text)]
+    telling = [_plain(word) for word in words if word not in FOREIGN_STOP_WORDS]
     said = f" {_plain(' '.join(words))}"
     found = [english for phrase, english in _phrases() if phrase in said]
     found += [english for word in telling for english in _known(word, BEGINNING_MIN, INSIDE_MIN)]
-    found += [english for run in chinese for english in _known(run, HAN_MIN, HAN_MIN)]
+    found += [english for run in runs for english in _known(run, HAN_MIN, HAN_MIN)]
     return " ".join(list(dict.fromkeys(" ".join(found).split()))[:ADDED_MAX])
+
+
+def _is_foreign(text: str) -> bool:
+    words = [word.lower() for word in _WORD.findall(text)]
+    foreign = sum(word in FOREIGN_STOP_WORDS for word in words)
+    own_script = _HAN.search(text) or _UNLIKE_ENGLISH.search(text)
+    return bool(own_script) or foreign > sum(word in _ENGLISH for word in words)
 
 
 def _known(word: str, beginning: int, inside: int) -> list[str]:
@@ -92,9 +139,9 @@ def _plain(word: str) -> str:
 def _entries() -> dict[str, str]:
     """Return the English words for each entry."""
     found: dict[str, str] = {}
-    rows: dict[str, str] = tomllib.loads(_TABLE.read_text(encoding="utf-8"))
+    rows = tomllib.loads(_TABLE.read_text(encoding="utf-8"))["words"]
     for english, entries in rows.items():
-        for entry in re.split(r"[,;] |(?<=[\u4e00-\u9fff]) ", _plain(entries)):
+        for entry in _SEPARATOR.split(_plain(entries)):
             found[entry] = f"{found[entry]} {english}" if entry in found else english
     return found
 

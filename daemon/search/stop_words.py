@@ -25,12 +25,12 @@ _GERMAN = """
 aber als am an auch auf aus bei beim bin bis bitte da damit dann das dass dein dem den denn der des die
 dies diese dieser dieses doch dort du durch ein eine einem einen einer eines er es für gibt hat haben hier
 ich ihr im in ins ist ja kann kein keine können man mein mich mir mit muss nach nicht noch nur ob oder
-ohne sein seine sich sie sind so soll um und uns unser unter vom von vor wann war warum was wenn wer
-werden wie wieder wieso wir wird wo woher zu zum zur über
+ohne sein seine sich sie sind so soll um und uns unser unter vom von vor wann war warum was welche
+welcher welches wenn wer werden wie wieder wieso wir wird wo woher zu zum zur über
 """
 _ROMANCE = """
 au aux avec ce ces cette comment dans de des du elle elles en est et il ils je la le les leur lui mais mes
-mon ne nos notre nous ou où par pas pour pourquoi qu quand que quel quelle quelles quels qui quoi sa sans
+mon ne nos notre nous ou où é par pas pour pourquoi qu quand que quel quelle quelles quels qui quoi sa sans
 se ses si son sont sur ta te tes tu un une vos votre vous à être al como con cual cuál cuando cuándo
 cuáles cómo de del donde dónde el ella ellos es esta este esto están está estos hay la las lo los más me
 mi muy no nos o para pero por porque qué que quién quiénes quien se ser si sin sobre son su sus también

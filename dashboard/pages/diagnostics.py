@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from aiohttp import web
@@ -16,8 +15,11 @@ from ...ipc.errors import INVALID_PARAMS, RpcError
 from ..exports import exported
 from ..view import Page, get, href
 from .home import answer_faults
+from .usage import Drawing, ranked
 
 PERIODS: Final[Mapping[str, str]] = {"hour": "Last hour", "day": "Last day"}
+
+PERIOD_TIMES: Final = {"hour": timedelta(hours=1), "day": timedelta(days=1)}
 
 POINTS: Final = 120
 """Maximum points of a line; a smaller range of the same figures is finer."""
@@ -30,6 +32,16 @@ LISTED: Final = 100
 
 POOR: Final = 5
 """Maximum contexts named that weren't whole."""
+
+OUTCOMES: Final[Mapping[str, tuple[str, str]]] = {
+    "whole": ("a whole context", ""),
+    "part": ("a part: a source had no time, was not ready or failed", "warn"),
+    "late": ("nothing: the time ran out", "warn"),
+    "failed": ("nothing: something failed, as foveal logs says", "warn"),
+    "nothing": ("nothing: nothing was found that is likely enough and not there yet", ""),
+    "idle": ("nothing needed: it asked nothing of the project, or was answered already", ""),
+}
+"""What the prompts of hooks got, in words, and how that is marked."""
 
 TOPICS: Final[Mapping[str, str]] = {
     "context.built": "a context was given",
@@ -49,31 +61,6 @@ TOPICS: Final[Mapping[str, str]] = {
 
 Sample = Mapping[str, Any]
 Reduce = Callable[[Sequence[Sample]], float | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Drawing:
-    """A chart as the template takes it: rows are a moment (ISO 8601) or day with a value for each line."""
-
-    name: str
-    title: str
-    unit: str
-    about: str
-    lines: Sequence[str]
-    rows: Sequence[tuple[str, Sequence[float | None]]]
-    few: str
-    is_days: bool = False
-
-    @property
-    def is_drawn(self) -> bool:
-        """Whether there is anything to draw: two moments, or a day, with a value."""
-        return len(self.rows) >= (1 if self.is_days else 2) and any(
-            value is not None for _, values in self.rows for value in values
-        )
-
-    def latest(self, line: int) -> float | None:
-        """Return the last value of a line."""
-        return next((values[line] for _, values in reversed(self.rows) if values[line] is not None), None)
 
 
 def _highest(*path: str) -> Reduce:
@@ -113,8 +100,12 @@ CHARTS: Final[Sequence[tuple[str, str, str, str, Mapping[str, Reduce]]]] = (
         "latency",
         "Time to answer a prompt",
         "ms",
-        "GetContext",
-        {"p50": _highest("context_ms", "p50"), "p99": _highest("context_ms", "p99")},
+        "hooks and GetContext",
+        {
+            f"{name} {share}": _highest(field, share)
+            for name, field in (("hook", "prompt_ms"), ("GetContext", "context_ms"))
+            for share in ("p50", "p99")
+        },
     ),
     (
         "memory",
@@ -157,10 +148,20 @@ class Diagnostics(Page):
         if period not in PERIODS:
             raise RpcError(INVALID_PARAMS, f"period is one of {', '.join(PERIODS)}, not {period!r:.40}")
         since, until = moment_of(request, "since"), moment_of(request, "until")
-        metrics, status, given = await asyncio.gather(
+        begun, ended = since or datetime.now(UTC) - PERIOD_TIMES[period], until and until.isoformat()
+        metrics, status, given, by_host, by_agent = await asyncio.gather(
             view.call("GetMetrics", history=period),
             view.call("Status"),
             view.call("ListContexts", limit=LISTED),
+            *[
+                view.call("GetUsage", by=group, since=begun.isoformat(), until=ended)
+                for group in ("host", "agent")
+            ],
+        )
+        poor = [one for one in given["contexts"] if one["partial"] or one["degraded"]][:POOR]
+        whole = await asyncio.gather(
+            *[view.call("GetBuiltContext", context_id=one["context_id"]) for one in poor],
+            return_exceptions=True,
         )
         samples = [
             sample
@@ -179,9 +180,9 @@ class Diagnostics(Page):
             period=period,
             periods=PERIODS,
             zoomed=since is not None or until is not None,
-            whole=href("/diagnostics", period=period),
+            unzoomed=href("/diagnostics", period=period),
             metrics=metrics,
-            latency=metrics["methods"].get("GetContext", {}),
+            latency={"hook": metrics["prompts"], "GetContext": metrics["methods"].get("GetContext", {})},
             daemon=status,
             faults=[
                 (project["root"], project["degraded"])
@@ -190,13 +191,21 @@ class Diagnostics(Page):
             ],
             samples=samples,
             drawings=_drawings(samples, period),
-            agents=_agents(samples),
+            spent={"host": ranked("host", by_host["rows"]), "agent": ranked("agent", by_agent["rows"])},
+            prompts=_prompts(samples),
             methods=methods,
             topics=TOPICS,
             turns=given["contexts"][:TURNS],
             answers=answer_faults(given["contexts"], metrics["contexts"]),
-            poor=[one for one in given["contexts"] if one["partial"] or one["degraded"]][:POOR],
+            poor=[(one, _why(built)) for one, built in zip(poor, whole, strict=True)],
         )
+
+
+def _why(built: Mapping[str, Any] | BaseException) -> str:
+    """Return why a context isn't whole, "" if that isn't known any more."""
+    if isinstance(built, BaseException):
+        return ""
+    return "; ".join(built["degraded"] or built["gaps"])
 
 
 def moment_of(request: web.Request, name: str) -> datetime | None:
@@ -256,16 +265,12 @@ def _table(samples: Sequence[Sample]) -> list[dict[str, Any]]:
     ]
 
 
-def _agents(samples: Sequence[Sample]) -> list[Mapping[str, Any]]:
-    """Return tokens by agent over the time, the most first."""
-    tokens: dict[str, int] = {}
-    for sample in samples:
-        for name, count in sample["tokens_by_agent"].items():
-            tokens[name] = tokens.get(name, 0) + count
-    ranked = sorted(tokens.items(), key=lambda pair: (-pair[1], pair[0]))
+def _prompts(samples: Sequence[Sample]) -> list[tuple[str, str, int, float]]:
+    """Return what prompts got in the time: in words, how it is marked, how many, and their share."""
+    numbers = {name: sum(sample["prompts"].get(name, 0) for sample in samples) for name in OUTCOMES}
+    total = sum(numbers.values())
     return [
-        {"name": name or "(no name)", "value": count, "note": "", "link": "", "title": ""}
-        for name, count in ranked
+        (text, mark, numbers[name], numbers[name] / total) for name, (text, mark) in OUTCOMES.items() if total
     ]
 
 

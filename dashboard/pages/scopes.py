@@ -90,8 +90,7 @@ async def scope_rows(view: View, scopes: Sequence[Mapping[str, Any]]) -> list[di
     """
     if not scopes:
         return []
-    listed, prompts = await asyncio.gather(view.call("ListSessions"), latest_prompts(view))
-    ended = {one["session_id"]: bool(one["ended"]) for one in listed["sessions"]}
+    prompts = await latest_prompts(view)
     names = {one["scope_id"]: who(one) for one in scopes}
     rows = [
         {
@@ -104,8 +103,8 @@ async def scope_rows(view: View, scopes: Sequence[Mapping[str, Any]]) -> list[di
             **scope,
             "who": who(scope),
             "session": scope.get("session_title") or prompts.get(scope.get("session_id", ""), ""),
-            "has_page": scope.get("session_id", "") in ended,
-            "ended": ended.get(scope.get("session_id", ""), False),
+            "has_page": "session_ended" in scope,
+            "ended": scope.get("session_ended", False),
             "title": title_of(scope),
             "link": link_of(scope["scope_id"]),
             "name": os.path.basename(scope["project"].rstrip("/")) or scope["project"],

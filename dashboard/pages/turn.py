@@ -55,8 +55,8 @@ NOT_TAKEN: Final[Mapping[str, str]] = {
 }
 """Why an item that was considered isn't in the context, in words."""
 
-ITEMS: Final = 60
-"""Maximum items shown in a column, of those that were sent and of the others."""
+ITEMS: Final = 12
+"""Maximum items of a column shown at once; the others are folded."""
 
 ASKED_AGAIN: Final = ("prompt", "task_type", "max_tokens", "reserve_tokens", "max_bytes", "model")
 """The fields of a request that a preview of the next turn repeats."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
@@ -13,7 +14,6 @@ from ...ipc.errors import INVALID_PARAMS, RpcError
 from ..exports import exported
 from ..formats import count, share
 from ..view import PROJECT, NotOpen, Page, ProjectChoice, get, href
-from .diagnostics import Drawing
 from .slices import TYPES
 
 GROUPS: Final[Mapping[str, str]] = {
@@ -57,6 +57,31 @@ DAYS_MAX: Final = 366
 """Maximum bars of the chart."""
 
 
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A chart as the template takes it: rows are a moment (ISO 8601) or day with a value for each line."""
+
+    name: str
+    title: str
+    unit: str
+    about: str
+    lines: Sequence[str]
+    rows: Sequence[tuple[str, Sequence[float | None]]]
+    few: str
+    is_days: bool = False
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether there is anything to draw: two moments, or a day, with a value."""
+        return len(self.rows) >= (1 if self.is_days else 2) and any(
+            value is not None for _, values in self.rows for value in values
+        )
+
+    def latest(self, line: int) -> float | None:
+        """Return the last value of a line."""
+        return next((values[line] for _, values in reversed(self.rows) if values[line] is not None), None)
+
+
 class Usage(Page):
     """The page at `/usage`: of all projects, or of the one that the address names."""
 
@@ -80,7 +105,7 @@ class Usage(Page):
             )
         )
         reply = replies["day"]
-        rows = {group: _ranked(group, replies[group]["rows"]) for group in GROUPS}
+        rows = {group: ranked(group, replies[group]["rows"]) for group in GROUPS}
         if by == NEVER:
             response = exported(request, ("path", "project", "shown"), reply["never_used"])
         else:
@@ -115,7 +140,7 @@ def _ranges() -> list[tuple[str, str]]:
     return [*((f"{days} days", str(today - timedelta(days - 1))) for days in RANGES), ("All", "")]
 
 
-def _ranked(group: str, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def ranked(group: str, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the rows of a group for lists and tables: the latest day, or the most tokens, first."""
     order = (lambda row: row["key"]) if group == "day" else (lambda row: row["tokens"])
     return [

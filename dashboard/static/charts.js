@@ -82,9 +82,8 @@ function chart(figure) {
     const hue = `--hue-${(at % HUES) + 1}`;
     const stroke = () => colour(hue);
     if (isDays) return { stroke, fill: stroke, width: 0, points: { show: false }, paths: window.uPlot.paths.bars({ size: [0.7, 48] }) };
-    // A value without neighbours has no line; it is marked only where it is all that there is.
-    const show = (plot, series) => plot.data[series].filter((value) => value !== null).length === 1;
-    return { stroke, width: 1.5, gaps: outages, points: { show, size: 6, fill: stroke } };
+    // A value without neighbours has no line, so it is marked.
+    return { stroke, width: 1.5, gaps: breaks, points: { show: (plot, series) => alone(plot, series).length > 0, filter: alone, size: 5, fill: stroke } };
   }
 
   // The values at a moment stand beside the names of their lines; without a moment the latest ones.
@@ -124,12 +123,24 @@ function chart(figure) {
   return one;
 }
 
-// Lines break where the daemon took no samples; a sample without a value, as without any context, breaks none.
+// Lines break where the daemon took no samples, and at samples without a value, as without any prompt.
+function breaks(plot, series, first, last, missing) {
+  return [...missing, ...outages(plot).map((before) => [before, before + 1].map((at) => plot.valToPos(plot.data[0][at], "x", true)))].sort((a, b) => a[0] - b[0]);
+}
+
+// The samples after which the daemon took none for a while.
 function outages(plot) {
   const moments = plot.data[0];
   const steps = moments.slice(1).map((at, before) => at - moments[before]);
   const usual = [...steps].sort((a, b) => a - b)[steps.length >> 1];
-  return steps.flatMap((step, before) => (step > 4 * usual ? [[before, before + 1].map((at) => plot.valToPos(moments[at], "x", true))] : []));
+  return steps.flatMap((step, before) => (step > 4 * usual ? [before] : []));
+}
+
+function alone(plot, series) {
+  const values = plot.data[series];
+  const out = new Set(outages(plot));
+  const joins = (at) => values[at] != null && values[at + 1] != null && !out.has(at);
+  return [...values.keys()].filter((at) => values[at] !== null && !joins(at - 1) && !joins(at));
 }
 
 function momentOf(row) {

@@ -67,11 +67,9 @@ def truth(description: str) -> Argument:
     return Annotated[bool, Meta(description=description)], False
 
 
-def texts(
-    description: str | None = None, *, required: bool = False, least: int = 0, most: int = LIST_ENTRIES
-) -> Argument:
+def texts(description: str | None = None, *, required: bool = False, most: int = LIST_ENTRIES) -> Argument:
     """Return an argument that is a list of texts."""
-    bounds = Meta(description=description, min_length=least or None, max_length=most)
+    bounds = Meta(description=description, max_length=most)
     return _argument(Annotated[list[str], bounds], required)
 
 

@@ -6,7 +6,15 @@ import re
 from datetime import datetime, timedelta
 
 import pytest
-from foveal.daemon.core.metric_history import FILE, Gauges, Metrics, Sample, SampleFile, sample_between
+from foveal.daemon.core.metric_history import (
+    FILE,
+    ContextCost,
+    Gauges,
+    Metrics,
+    Sample,
+    SampleFile,
+    sample_between,
+)
 from foveal.daemon.core.system import System
 from playwright.sync_api import Browser, Page, expect
 
@@ -29,8 +37,10 @@ def sample_at(moment: datetime, number: int) -> Sample:
     """Make a sample whose values differ by its number."""
     memory = {"daemon": (100 + number) << 20, "indexer": (60 + number) << 20, "embedder": None}
     gauges = Gauges(files_pending=number, memory_bytes=memory)
-    nothing = Metrics()
-    return sample_between(nothing, nothing, moment.isoformat(), 10.0, gauges)
+    nothing, some = Metrics(), Metrics()
+    if number in (2, 5):
+        some.context_given(ContextCost("sam", 10, 20, cached=True))
+    return sample_between(nothing, some, moment.isoformat(), 10.0, gauges)
 
 
 def rows(page: Page) -> int:
@@ -75,6 +85,24 @@ def test_a_brushed_range_is_in_the_address_and_can_be_left(page: Page, site: Sit
     page.get_by_role("link", name="Show all").click()
     page.wait_for_url(lambda url: "since" not in url)
     assert rows(page) >= before
+
+
+def test_no_line_is_drawn_across_samples_without_a_value(page: Page, site: Site) -> None:
+    page.goto(f"{site.address}/diagnostics")
+    drawn = """([chart, hue]) => {
+        const canvas = document.querySelector(`${chart} canvas`);
+        const probe = document.body.appendChild(Object.assign(document.createElement("i"), {className: "probe"}));
+        probe.style.color = getComputedStyle(document.documentElement).getPropertyValue(hue);
+        const wanted = getComputedStyle(probe).color.match(/[0-9]+/g).slice(0, 3).map(Number);
+        const { width, height } = canvas;
+        const data = canvas.getContext("2d").getImageData(0, 0, width, height).data;
+        const columns = [...Array(width).keys()].filter((x) => [...Array(height).keys()].some((y) =>
+            data[4 * (y * width + x) + 3] > 200 && wanted.every((of, at) => Math.abs(data[4 * (y * width + x) + at] - of) < 12)));
+        return columns.length / width;
+    }"""
+    expect(page.locator("#chart-cache canvas")).to_be_visible()
+    assert page.evaluate(drawn, [CHART, "--hue-1"]) > 0.5, "a line with a value at each sample"
+    assert 0 < page.evaluate(drawn, ["#chart-cache", "--hue-1"]) < 0.1, "two marks"
 
 
 def test_without_a_script_the_same_figures_are_in_tables(browser: Browser, site: Site) -> None:

@@ -84,7 +84,9 @@ def test_a_session_is_named_chosen_or_offered(foveal: CommandLine) -> None:
     foveal.json("sessions", "add", "s-new", "rule", "sql")
     code, plain, errors = foveal("context", "a cart")
     assert (code, "Never build SQL" in plain) == (0, False)
-    assert errors.startswith("note: of no session; for what claude-code's session s-new (last heard of 20")
+    assert errors.startswith(
+        "note: this is of no session; for what claude-code's session s-new (last heard of 20"
+    )
     assert " would get, add: --session last\n" in errors
     code, output, errors = foveal("context", "a cart", "--session", "last")
     assert (code, "Never build SQL" in output) == (0, True)

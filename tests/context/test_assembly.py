@@ -183,7 +183,7 @@ def test_a_definition_in_focus_has_its_lines(shop: Desk) -> None:
     assert "MAX_AGE" not in text
     built = shop.build("src/shop/sessions.py#Session.nothing")
     assert "Not found in this file." in built.reply["context"]
-    assert "no definition of that name" in built.reply["gaps"][0]
+    assert built.reply["gaps"][0].endswith("has no definition of that name; the path alone is all of it")
     for wanted, near in (("touch", "Session.touch"), ("Session.tuoch", "Session.touch")):
         [gap, *_] = shop.build(f"src/shop/sessions.py#{wanted}").reply["gaps"]
         assert gap.endswith(f"has no definition of that name; there is src/shop/sessions.py#{near}")
@@ -522,6 +522,21 @@ def test_a_rule_that_is_in_focus_too_is_shown_as_a_rule(shop: Desk) -> None:
     text = (shop.root / "CLAUDE.md").read_text().strip().split("\n")[0]
     assert built.reply["context"].count(text) == 1
     assert [one["reason"] for one in built.reply["dropped"]] == ["duplicate"]
+
+
+def test_what_is_shortened_for_its_bytes_is_named(desk: Desk) -> None:
+    desk.write({"long.py": "".join(f"def f{n}():\n    return {n} + {n}\n\n\n" for n in range(300))})
+
+    def shortened(**limits: Any) -> list[str]:
+        reply = desk.build("long.py", reserve_tokens=0, **limits).reply
+        assert reply["truncated"] is (len(reply["context"]) < 9_000)
+        return [gap for gap in reply["gaps"] if "long.py" in gap]
+
+    assert shortened(max_tokens=50_000, max_bytes=3_000) == [
+        "shortened to fit max_bytes: long.py; ask with a larger max_bytes"
+    ]
+    assert shortened(max_tokens=1_000, max_bytes=50_000) == [], "tokens were scarcer"
+    assert shortened(max_tokens=50_000, max_bytes=50_000) == []
 
 
 def test_items_of_the_session_come_first_and_stay_named_without_room(shop: Desk) -> None:

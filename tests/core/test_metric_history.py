@@ -6,6 +6,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 from foveal.daemon.api.daemon import history_map
 from foveal.daemon.core.metric_history import (
@@ -174,6 +175,21 @@ def test_sample_counts_only_new_requests() -> None:
     assert found.context.p99 <= 0.25, "the query of before isn't in it"
     assert found.all.p50 is not None
     assert (found.seconds, found.gauges) == (10.0, GAUGES)
+
+
+def test_prompts_are_counted_by_what_they_got() -> None:
+    metrics = Metrics()
+    metrics.prompt_answered("late", 3_000.0)
+    before = metrics.copy()
+    for outcome, elapsed_ms in (("whole", 20.0), ("part", 20.0), ("whole", 20.0)):
+        metrics.prompt_answered(outcome, elapsed_ms)  # type: ignore[arg-type]  # words of the outcomes
+    found = sample(before, metrics)
+    assert found.prompts == {"whole": 2, "part": 1}
+    assert found.prompt.p99 is not None
+    assert found.prompt.p99 <= 25.0, "the late one of before isn't in it"
+    former = msgspec.json.decode(msgspec.json.encode(found))
+    del former["prompt"], former["prompts"]
+    assert msgspec.convert(former, Sample).prompts == {}, "a sample of a former version"
 
 
 def test_a_sample_has_the_fields_of_the_protocol() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +154,30 @@ def test_a_prompt_brings_what_it_adds_and_nothing_else(up: DaemonProcess, shop: 
     assert prompt("So how do sessions expire then?") == "", "the window holds it"
     explicit = up.call("GetContext", cwd=str(shop), prompt="thanks", max_tokens=8_000)
     assert "## Project Structure" in explicit["context"], "who asks is answered"
+
+
+def test_what_prompts_got_is_counted_with_the_time_of_their_hooks(
+    up: DaemonProcess, shop: Path, tmp_path: Path
+) -> None:
+    def counted() -> Counter[str]:
+        return Counter(up.call("GetMetrics")["prompts"]["outcomes"])
+
+    def prompt(text: str, folder: Path, number: int) -> None:
+        told = {"prompt": text, "session_id": f"counted-{folder}", "prompt_id": str(number)}
+        context(up, folder, "claude-code", "UserPromptSubmit", **told)
+
+    before, times = counted(), up.call("GetMetrics")["prompts"]["count"]
+    prompt("How does expire() in src/shop/sessions.py end a session?", shop, 1)
+    prompt("thanks", shop, 2)
+    prompt("And what of the weather on Mars tomorrow?", shop, 3)
+    got = counted() - before
+    assert (got["whole"], got["idle"] + got["nothing"]) == (1, 2)
+    assert got["idle"] >= 1
+    assert up.call("GetMetrics")["prompts"]["count"] == times + 3
+    (tmp_path / "empty").mkdir()
+    nowhere = counted()
+    prompt("How does expire() end a session?", tmp_path / "empty", 4)
+    assert sum((counted() - nowhere).values()) == 1
 
 
 def test_the_size_of_what_a_prompt_adds(up: DaemonProcess, tmp_path: Path) -> None:

@@ -110,6 +110,7 @@ def test_relations_are_answered_from_linked_projects(world: LinkedWorld) -> None
 
 def test_callers_over_the_border_are_certain_for_those_who_may_see_both_sides(world: LinkedWorld) -> None:
     caller, tested = world.ask("what calls charge_card")["results"]
+    assert world.paths("Wer ruft charge_card auf?") == [caller["path"], tested["path"]]
     assert tested["path"] == "../payments/tests/test_charge.py"
     assert (caller["path"], caller["enclosing"], caller["certainty"]) == (
         "shop/cart.py",

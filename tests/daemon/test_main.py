@@ -64,7 +64,7 @@ def test_usage_errors_end_with_2_and_failures_with_1(environ: dict[str, str]) ->
         assert run(environ, *arguments) == (code, "", f"error: {error}\nhint: {hint}\n")
 
     check(["contxt"], 2, "there is no command 'contxt'", "did you mean foveal context?")
-    check(["zzz"], 2, "there is no command 'zzz'", "foveal --help lists the commands")
+    check(["zzz"], 2, "there is no command 'zzz'", "foveal help --all lists the commands")
     check(["--nope"], 2, "no such option '--nope'", "foveal --help")
     check(
         ["logs", "-n", "x"],

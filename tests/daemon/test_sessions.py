@@ -158,6 +158,7 @@ def test_an_update_of_all_at_once(shared_daemon: DaemonProcess, session: str) ->
         union_context={"set_name": "ports", "items": ["2"]},
     )
     assert updated["context"] == {"applet": ["shop", "page=2"], "ports": ["1", "2"], "notes": ["a"]}
+    assert updated["applet"] == {"slug": "shop", "parameters": {"page": "2"}, "url": ""}
     assert updated["selection"] == {"preset": "aggressive", "tools": "off"}
     assert (updated["name"], updated["current_intent"]) == ("n", "i")
     assert len(updated["warnings"]) == 1

@@ -1,10 +1,10 @@
-"""Questions in German, Spanish and Chinese get the English words of programming; English ones get none."""
+"""Questions in other languages get the English words of programming; English ones get none."""
 
 from __future__ import annotations
 
 import pytest
 from foveal.daemon.search.filters import EVERYTHING
-from foveal.daemon.search.glossary import ADDED_MAX, in_english
+from foveal.daemon.search.glossary import ADDED_MAX, in_english, understand
 from foveal.daemon.search.router import conclude, gather
 
 from tests.search_cases import Indexed, indexed
@@ -82,3 +82,40 @@ def test_only_the_beginning_of_a_long_text_is_read() -> None:
     question = "wie werden Sitzungen signiert? "
     assert in_english(question + "x " * 1_000)
     assert not in_english("x " * 1_000 + question)
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("Wer ruft sign_session auf?", "what calls sign_session?"),
+        ("¿Quién llama a sign_session?", "what calls sign_session?"),
+        ("sign_session はどこで呼ばれますか", "what calls sign_session?"),
+        ("谁调用了 `upload`", "what calls upload?"),
+        ("Кто вызывает sign_session?", "what calls sign_session?"),
+        ("Où est défini sign_session ?", "where is sign_session defined?"),
+        ("Onde é usado sign_session?", "where is sign_session used?"),
+        ("Welche Tests erreichen sign_session?", "which tests reach sign_session?"),
+        ("Was bricht, wenn sich sign_session ändert?", "what breaks if sign_session changes?"),
+        ("Wie sind sign_session und web.uploads verbunden?", "how do sign_session and web.uploads connect?"),
+        ("Warum ruft man sign_session auf?", ""),
+        ("Wie wird sign_session benutzt?", ""),
+        ("Wer ruft hier an?", ""),
+        ("who calls sign_session?", ""),
+    ],
+)
+def test_a_relation_of_a_name_is_asked_in_another_language(text: str, asked: str) -> None:
+    first, _, rest = understand(text).text.partition("\n")
+    assert (first, rest) == ((asked, text) if asked else (understand(text).text, ""))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Où sont stockées les clés de session ?", {"store", "key", "session"}),
+        ("como a senha é verificada", {"password", "check"}),
+        ("ログインの失敗を記録する", {"login", "log"}),
+        ("где хранится пароль пользователя", {"store", "password", "user"}),
+    ],
+)
+def test_words_of_more_languages(text: str, expected: set[str]) -> None:
+    assert expected <= set(in_english(text).split())
