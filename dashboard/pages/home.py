@@ -13,7 +13,7 @@ from ..formats import count
 from ..hosts import ConnectedHost, connected_hosts
 from ..view import Page, ProjectChoice, get, href
 from .project import STATES, progress
-from .sessions import CONTEXTS, name_by_prompt, prompts_in, session_row, usage_by, used_share
+from .sessions import CONTEXTS, session_row, usage_by, used_share
 
 SESSIONS: Final = 10
 """Maximum sessions on the page, the latest ones."""
@@ -41,19 +41,15 @@ class HomePage(Page):
             view.call("ListProjects"),
             view.call("ListSessions"),
             view.call("ListContexts", limit=CONTEXTS),
-            usage_by(view, "session", since=since),
+            view.call("GetUsage", by="day", since=since),
             usage_by(view, "session"),
             view.call("ListHosts"),
             view.call("GetMetrics"),
         )
         hosts = await asyncio.to_thread(connected_hosts, heard["hosts"])
         contexts = given["contexts"]
-        spent = {
-            name: sum(row.get(name, 0) for row in today.values())
-            for name in ("turns", "tokens", "places_shown", "places_used")
-        }
+        spent = today["total"]
         sessions = latest_sessions(listed["sessions"], contexts, usage)
-        await name_by_prompt(view, sessions)
         projects = sorted(status["projects"], key=lambda one: one["state"] == "ready")
         return await view.page(
             request,
@@ -70,7 +66,7 @@ class HomePage(Page):
                 *answer_faults(contexts, metrics["contexts"]),
                 *page_faults(view.failed_pages()),
             ],
-            spent={**spent, "used": used_share(spent), "sessions": len(today.keys() - {""})},
+            spent={**spent, "used": used_share(spent)},
             sessions=sessions,
             without=[one for one in contexts if not one["session_id"]][:WITHOUT],
             hosts=hosts,
@@ -92,14 +88,13 @@ def latest_sessions(
     for one in contexts:
         if one["session_id"]:
             turns.setdefault(one["session_id"], []).append(one)
-    prompts = prompts_in(contexts)
     known = {one["session_id"] for one in listed}
     rows = [
-        session_row(one, usage, prompts)
+        session_row(one, usage)
         for at, one in enumerate(listed)
         if at < SESSIONS or one["session_id"] in turns
     ]
-    rows += [_unknown(found[0], usage, prompts) for name, found in turns.items() if name not in known]
+    rows += [_unknown(found[0], usage) for name, found in turns.items() if name not in known]
     for row in rows:
         found = turns.get(row["session_id"], [])
         row["last_heard"] = max([row["last_heard"], *(one["at"] for one in found[:1])])
@@ -107,13 +102,11 @@ def latest_sessions(
     return sorted(rows, key=lambda row: str(row["last_heard"]), reverse=True)[:SESSIONS]
 
 
-def _unknown(
-    given: Mapping[str, Any], usage: Mapping[str, Mapping[str, Any]], prompts: Mapping[str, str]
-) -> dict[str, Any]:
+def _unknown(given: Mapping[str, Any], usage: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return the row of a session that has only contexts."""
     absent = dict.fromkeys(("name", "current_intent", "ended", "last_observed", "last_idle"), "")
     fields = {name: given[name] for name in ("session_id", "project", "agent_name")}
-    return {**session_row({**absent, **fields, "created": given["at"]}, usage, prompts), "link": ""}
+    return {**session_row({**absent, **fields, "created": given["at"]}, usage), "link": ""}
 
 
 def faults_of(

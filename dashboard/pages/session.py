@@ -101,7 +101,7 @@ class SessionPage(Page):
             raise web.HTTPFound(href("/sessions", project=request.query[PROJECT]))
         known, problem = await known_items(view, project)
         prompts = [one["text"] for one in timeline["entries"] if one["kind"] == "prompt"]
-        row = session_row(session, usage, {session_id: next(filter(None, prompts), "")})
+        row = session_row(session, usage, next(filter(None, prompts), ""))
         turns = turns_of(timeline["entries"])
         tab, editor = request.query.get("tab", ""), request[VIEWER].editor
         return await view.page(

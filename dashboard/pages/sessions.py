@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from urllib.parse import quote
@@ -64,18 +64,14 @@ class SessionsPage(Page):
     async def _serve(self, request: web.Request) -> web.Response:
         view = self._view
         kept = {name: request.query.get(name, "").strip() for name in FILTERS}
-        known, reply, usage, prompts = await asyncio.gather(
-            view.call("ListProjects"),
-            view.call("ListSessions"),
-            usage_by(view, "session"),
-            latest_prompts(view),
+        known, reply, usage = await asyncio.gather(
+            view.call("ListProjects"), view.call("ListSessions"), usage_by(view, "session")
         )
-        sessions = [session_row(one, usage, prompts) for one in reply["sessions"]]
+        sessions = [session_row(one, usage) for one in reply["sessions"]]
         shown = chosen(sessions, kept, datetime.now(UTC))
         if file := exported(request, COLUMNS, shown):
             return file
         rows, page, last = rows_on(page_number(request), shown, ROWS)
-        await name_by_prompt(view, rows)
         return await view.page(
             request,
             "sessions.html",
@@ -124,13 +120,16 @@ def chosen(
 
 
 def session_row(
-    session: Mapping[str, Any], usage: Mapping[str, Mapping[str, Any]], prompts: Mapping[str, str]
+    session: Mapping[str, Any], usage: Mapping[str, Mapping[str, Any]], prompt: str = ""
 ) -> dict[str, Any]:
-    """Return a session of ListSessions or GetSession as lists show it: with its title, cost and use."""
+    """Return a session of ListSessions or GetSession as lists show it: with its title, cost and use.
+
+    `usage` names a session by its first prompt; `prompt` is one for a session that it doesn't know.
+    """
     spent = usage.get(session["session_id"], {})
     return {
         **session,
-        "title": title_of(session, prompts.get(session["session_id"], "")),
+        "title": title_of(session, spent.get("name", "") or prompt),
         "link": f"/sessions/{quote(session['session_id'], safe='')}",
         "last_heard": last_heard(session),
         **{name: spent.get(name, 0) for name in ("turns", "tokens", "places_shown", "places_used")},
@@ -166,30 +165,10 @@ CONTEXTS: Final = 100
 """Maximum contexts in one reply of the daemon."""
 
 
-SEEN: Final = 8
-"""Maximum contexts of a session in which a prompt is looked for."""
-
-
 async def latest_prompts(view: View) -> dict[str, str]:
-    """Return a prompt of each session that was active lately, by its id."""
+    """Return a prompt of each session that was active lately, by its id: the earliest of the latest ones."""
     reply = await view.call("ListContexts", limit=CONTEXTS)
-    return prompts_in(reply["contexts"])
-
-
-def prompts_in(contexts: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the earliest prompt of each session in a list of contexts, the latest first."""
-    return {one["session_id"]: one["prompt"] for one in contexts if one["prompt"]}
-
-
-async def name_by_prompt(view: View, rows: Iterable[dict[str, Any]]) -> None:
-    """Call sessions that would be called by their ids by the latest prompts that they got an answer to."""
-
-    async def name(row: dict[str, Any]) -> None:
-        reply = await view.call("ListContexts", session_id=row["session_id"], limit=SEEN)
-        row["title"] = prompts_in(reply["contexts"]).get(row["session_id"], row["title"])
-
-    unnamed = [row for row in rows if row["title"] == short_id(row["session_id"]) and row["turns"]]
-    await asyncio.gather(*[name(row) for row in unnamed])
+    return {one["session_id"]: one["prompt"] for one in reply["contexts"] if one["prompt"]}
 
 
 async def usage_by(view: View, key: str, **given: Any) -> dict[str, Mapping[str, Any]]:
@@ -213,12 +192,13 @@ async def named_session(view: View, session_id: str) -> dict[str, str]:
     """Return the id, title and link of a session. A session that was named but never created has requests
     but no page: its `link` is empty."""
     session = await view.found("GetSession", session_id=session_id) if session_id else None
-    row = {"session_id": session_id, "title": short_id(session_id), "turns": 1}
-    if session:
-        row["title"] = title_of(session)
-        await name_by_prompt(view, [row])
+    title = title_of(session) if session else short_id(session_id)
+    if title == short_id(session_id) and session_id:
+        given = await view.call("ListContexts", session_id=session_id, limit=CONTEXTS)
+        prompts = [one["prompt"] for one in given["contexts"] if one["prompt"]]
+        title = prompts[-1] if prompts else title  # the first one, as lists have it
     return {
         "session_id": session_id,
-        "title": str(row["title"]),
+        "title": title,
         "link": f"/sessions/{quote(session_id, safe='')}" if session else "",
     }
