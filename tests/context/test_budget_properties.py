@@ -331,3 +331,17 @@ async def test_a_larger_budget_shows_whole_what_a_smaller_one_does(tmp_path: Pat
                 shown = {one["id"] for one in reply["slices"] if not one["compressed"]}
                 whole |= {name: sizes[name] for name in shown if name != "skeleton"}
             assert len(whole) > 5
+
+
+@pytest.mark.parametrize("kind", ["focus", "reference"])
+def test_what_was_found_is_shortened_before_it_is_left_out(kind: SliceType) -> None:
+    def piece(number: int, size: int, name: SliceType, weight: float, *, competes: bool) -> Slice:
+        least, grow = growing("x" * size, "·" * 60, 1)
+        smallest = grow(size) if competes else least
+        identifier = f"{name}{number}"
+        return Slice(identifier, name, "focus", weight, (number,), smallest, grow, size, competes=competes)
+
+    found = [piece(number, 1_600, "document", 1 - number / 10, competes=True) for number in range(5)]
+    given_ = [piece(number, 9_000, kind, 0.5, competes=False) for number in range(25)]
+    selection = select([*given_, *found], Limits(480, 100_000), ESTIMATE)
+    assert {piece.id for piece in found} <= ids(selection)
