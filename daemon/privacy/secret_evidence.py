@@ -47,6 +47,10 @@ BARE_MIN = 20
 BEGIN_MAX = 128
 """Maximum characters of a value that are searched for a reference or placeholder."""
 
+CACHED = 512
+"""Number of values whose verdict is kept: long texts repeat their values, such as `password=` in a row, and a
+prompt is asked about for its context, search and history."""
+
 MNEMONIC_WORDS = 6
 """Minimum words of a wallet's mnemonic, which has 12 or more (BIP 39) but may be cut; fewer are an aid to
 remember something, unless the name has another word for a secret."""
@@ -164,6 +168,7 @@ def is_reference(value: str) -> bool:
     return low.strip("!?[]") in _TYPES or _is_series(low) or _is_of_nouns(begin)
 
 
+@lru_cache(maxsize=CACHED)
 def is_secret(value: str, kind: NameKind, name: str = "") -> bool:
     """Whether a literal, quoted or unmistakable by its place, is the secret that its name announces."""
     if kind is NameKind.NONE or is_reference(value) or _same(value, name):
@@ -205,6 +210,7 @@ def _is_key_of_service(value: str, name: str) -> bool:
     )
 
 
+@lru_cache(maxsize=CACHED)
 def is_bare_secret(value: str, kind: NameKind, name: str = "") -> bool:
     """Whether an unquoted value that could be code is a secret: no name, no chain of names."""
     if not is_secret(value, kind, name):
