@@ -157,6 +157,7 @@ class ScopeReply(
     layers: Count[dict[str, int] | UnsetType] = UNSET
     turns: list[ScopeTurnReply] | UnsetType = UNSET
     now: ScopeContext | UnsetType = UNSET
+    degraded: Text[list[str] | UnsetType] = UNSET
 
 
 class GetScopeRequest(ScopeRequest, frozen=True, kw_only=True):
@@ -201,17 +202,21 @@ class ScopeMethods(EngineMethods):
     async def get(self, request: GetScopeRequest) -> ScopeReply:
         """Return a scope, with its hot nodes as of its last context; below."""
         scope = self._engine.scopes.get(request.scope_id)
-        latest, _ = await self._latest([scope], request)
+        latest, problem = await self._latest([scope], request)
+        degraded = [problem] if problem else []
         sessions = await self._sessions_of([scope])
         rows = latest.get(scope.id, [])
         reply = self._reply(scope, sessions.get(scope.session_id), rows)
         if request.turns:
             may_see = partial(self._engine.permissions.may_list, agent=request.agent)
-            found = await turns_of(self._engine.deliveries, scope.id, request.turns, may_see)
+            found, problems = await turns_of(self._engine.deliveries, scope.id, request.turns, may_see)
             reply = replace(reply, turns=[_turn(turn) for turn in found])
+            degraded += problems
         if request.layers:
-            reply = replace(reply, now=await self._now(scope, rows, request))
-        return reply
+            now, problem = await self._now(scope, rows, request)
+            reply = replace(reply, now=now)
+            degraded += [problem] if problem else []
+        return replace(reply, degraded=[*dict.fromkeys(degraded)])
 
     @method("ListScopes", policy="list", access="read")
     async def list_scopes(self, request: ListScopesRequest) -> ScopesReply:
@@ -254,12 +259,18 @@ class ScopeMethods(EngineMethods):
         listed = (await sessions.list(None)).sessions if ids else ()
         return {each.id: _session(each) for each in listed}
 
-    async def _now(self, scope: Scope, rows: Sequence[ContextRow], request: GetScopeRequest) -> ScopeContext:
-        """Return the context that the scope's last prompt would get now; without one, that of an empty
-        request. After news, which are small, it is one of the usual size."""
+    async def _now(
+        self, scope: Scope, rows: Sequence[ContextRow], request: GetScopeRequest
+    ) -> tuple[ScopeContext, str]:
+        """Return the context that the scope's last prompt would get now; without one that can be read, that
+        of an empty request, and why. After news, which are small, it is one of the usual size."""
         engine, agent = self._engine, request.agent
         project = await engine.projects.open_root(scope.root)
-        stored = await engine.deliveries.context(rows[0].id) if rows else None
+        stored, problem = None, ""
+        try:
+            stored = await engine.deliveries.context(rows[0].id) if rows else None
+        except StateError as error:
+            problem = str(error)
         asked = ContextRequest(task_type=scope.task_type) if stored is None else past_context(stored).request
         if stored is None or asked.news:
             limits = project.config.context
@@ -276,7 +287,7 @@ class ScopeMethods(EngineMethods):
             agent_type=agent.type,
         )
         reply = await engine.contexts.look(project, scope, asked, request.deadline_ms)
-        return convert({"dropped": [], **asdict(asked), **reply}, ScopeContext)
+        return convert({"dropped": [], **asdict(asked), **reply}, ScopeContext), problem
 
     async def _nodes(self, request: FocusRequest) -> list[str]:
         scope = self._engine.scopes.get(request.scope_id)
@@ -313,6 +324,7 @@ class ScopeMethods(EngineMethods):
             layers=UNSET if last is None else last.layers,
             turns=UNSET,
             now=UNSET,
+            degraded=UNSET,
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -74,14 +74,16 @@ class ScopePage(Page):
         project = await view.project_of(scope["project"])
         why = request.query.get("why", "").strip()
         now, explained, listed, session = await asyncio.gather(
-            self._now(scope) if project.status else _nothing(),  # a GET opens no project
+            _tried(self._now(scope)) if project.status else _nothing(),  # a GET opens no project
             self._explained(scope, why) if project.status and why else _nothing(),
-            view.call("ListScopes", cwd=scope["project"]),
+            _tried(view.call("ListScopes", cwd=scope["project"])),
             named_session(view, scope.get("session_id", "")),
         )
-        related = [one for one in listed["scopes"] if _is_related(one, scope)]
+        others = [] if isinstance(listed, RpcError) else listed["scopes"]
+        related = [one for one in others if _is_related(one, scope)]
         rows = await scope_rows(view, [scope, *related])
         [row] = [one for one in rows if one["scope_id"] == scope_id]
+        problem, now = (now.message, None) if isinstance(now, RpcError) else ("", now)
         values = await asyncio.to_thread(_drawn, scope, now) if now else {}
         return await view.page(
             request,
@@ -91,6 +93,7 @@ class ScopePage(Page):
             picked="/scopes",
             scope=row,
             now=now,
+            problem=problem,
             why=why,
             explained=explained,
             session=session,
@@ -150,6 +153,14 @@ class ScopePage(Page):
                 raise
             return {"path": path, "problem": error.message}
         return found
+
+
+async def _tried(asked: Awaitable[Mapping[str, Any]]) -> Mapping[str, Any] | RpcError:
+    """Return an answer, or why there is none: the page has more to say, as of a folder that was moved."""
+    try:
+        return await asked
+    except RpcError as error:
+        return error
 
 
 async def _nothing() -> None:

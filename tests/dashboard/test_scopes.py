@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -101,6 +103,18 @@ async def test_scope_tells_what_it_is_shown_and_what_not(
     # Looking is no turn.
     assert len(call("ListContexts", scope_id=scope)["contexts"]) == 2
 
+    [latest, first] = call("GetScope", scope_id=scope, turns=5)["turns"]
+    with closing(sqlite3.connect(shared_daemon.state / "deliveries.sqlite")) as database, database:
+        damage = (
+            "UPDATE contents SET record = X'00' WHERE number = (SELECT content FROM contexts WHERE id = ?)"
+        )
+        assert database.execute(damage, (latest["context_id"].encode(),)).rowcount == 1
+    reply = call("GetScope", scope_id=scope, turns=5, layers=True)
+    assert [turn["context_id"] for turn in reply["turns"]] == [first["context_id"]]
+    assert (reply["now"]["prompt"], len(reply["degraded"])) == ("", 1)
+    assert latest["context_id"] in reply["degraded"][0]
+    assert reply["degraded"][0] in await read(pages, f"/scope/{scope}")
+
     call("ReleaseScope", scope_id=scope)
     released = await read(pages, f"/scope/{scope}")
     assert "was released" in released
@@ -121,3 +135,14 @@ async def test_scope_of_a_closed_project_is_told_without_opening_it(
     async with pages.get(f"/scope/{scope}/text") as answer:
         assert answer.status == 400
     assert root not in [project["root"] for project in shared_daemon.call("ListProjects")["projects"]]
+
+
+async def test_a_page_lacks_only_what_cant_be_told(
+    pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    root = shared_daemon.open_ready(write_files(tmp_path / "shop", SMALL_PROJECT))["root"]
+    named = shared_daemon.call("GetContext", cwd=root, session_id="my session/1", prompt="login")
+    await read(pages, f"/turns/{named['context_id']}")
+    (tmp_path / "shop").rename(tmp_path / "away")
+    text = await read(pages, f"/scope/{named['scope_id']}")
+    assert "Latest turns" in text
