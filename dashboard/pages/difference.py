@@ -126,8 +126,8 @@ class LineChanges:
 
 def slice_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[list[SliceChange], int]:
     """Return how slices changed from one context to another, and how many did not."""
-    old = {row.id: row for row in slice_rows(before["slices"])}
-    new = {row.id: row for row in slice_rows(after["slices"])}
+    old = {row.id: row for row in slice_rows(before["slices"], before.get("context", ""))}
+    new = {row.id: row for row in slice_rows(after["slices"], after.get("context", ""))}
     changes = [SliceChange("new", row, 0, row.tokens) for row in new.values() if row.id not in old]
     changes += [SliceChange("gone", row, row.tokens, 0) for row in old.values() if row.id not in new]
     for row in new.values():

@@ -17,7 +17,7 @@ from ..formats import exact
 from ..view import Page, get
 from .scopes import scope_rows
 from .sessions import named_session
-from .slices import LAYERS, SliceRow, dropped_rows, name_of, ordered, slice_rows
+from .slices import LAYERS, SliceRow, dropped_rows, name_of, ordered, plain_reason, slice_rows
 from .turn import ON_PAGE_MAX
 
 TURNS: Final = 8
@@ -152,7 +152,7 @@ class ScopePage(Page):
             if error.code not in {INVALID_PARAMS, NOT_FOUND}:
                 raise
             return {"path": path, "problem": error.message}
-        return found
+        return {**found, "reasons": [plain_reason(text) for text in found["reasons"]]}
 
 
 async def _tried(asked: Awaitable[Mapping[str, Any]]) -> Mapping[str, Any] | RpcError:
@@ -181,7 +181,7 @@ def _named(identifier: str, type_: str) -> str:
 
 def _drawn(scope: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the page shows of the layers. Takes some milliseconds for a large context."""
-    rows = slice_rows(now["slices"])
+    rows = slice_rows(now["slices"], now["context"])
     uses = uses_of(now, rows)
     layers = layers_of(rows)
     has_texts = len(now["context"].encode("utf-8", "replace")) <= ON_PAGE_MAX

@@ -19,7 +19,7 @@ from ..formats import exact
 from ..view import Page, ProjectChoice, View, get, href, page_number, rows_on
 from .items import ItemKey, columns_of, key_of, mode_of, rows_of
 from .sessions import known_items, named_session
-from .slices import ORDERS, SliceRow, dropped_rows, ordered, slice_rows
+from .slices import ORDERS, SliceRow, dropped_rows, ordered, plain_reason, slice_rows
 
 ROWS: Final = 30
 """Maximum slices on one page of the table."""
@@ -140,7 +140,7 @@ class TurnPage(Page):
             if error.code != INVALID_PARAMS:
                 raise
             return {"path": path, "problem": error.message}
-        return found
+        return {**found, "reasons": [plain_reason(text) for text in found["reasons"]]}
 
     @get("/turns/{context_id}/text/{name}")
     async def _serve_text(self, request: web.Request) -> web.Response:
@@ -220,7 +220,7 @@ def _again(context: Mapping[str, Any]) -> dict[str, Any]:
 
 def _drawn(context: Mapping[str, Any], shown: Mapping[str, str], page: int) -> dict[str, Any]:
     """Return what the page shows of the slices. Takes some milliseconds for a large context."""
-    rows = slice_rows(context["slices"])
+    rows = slice_rows(context["slices"], context.get("context", ""))
     listed = ordered(rows, shown["order"])
     on_this, page, last = rows_on(page, listed, ROWS)
     pages = {row.at: at // ROWS + 1 for at, row in enumerate(listed)}
@@ -264,7 +264,7 @@ def _drawn(context: Mapping[str, Any], shown: Mapping[str, str], page: int) -> d
 
 def _table(context: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Yield the slices as they are exported."""
-    for row in ordered(slice_rows(context["slices"]), "place"):
+    for row in ordered(slice_rows(context["slices"], context.get("context", "")), "place"):
         values = {name: getattr(row, name) for name in COLUMNS if name != "why"}
         yield {**values, "why": row.source}
 

@@ -74,7 +74,7 @@ async def test_scope_tells_what_it_is_shown_and_what_not(
     asked = {"prompt": "how does login <work>?", "focus_paths": ["README.md"]}
     scope = call("GetContext", cwd=root, session_id="a", **below, **asked)["scope_id"]
     call("ExpandFocus", scope_id=scope, node_ids=["src/shop/auth.py"])
-    call("GetContext", scope_id=scope, prompt="and where is it called?")
+    last = call("GetContext", scope_id=scope, prompt="and where is it called?")
 
     listed = await read(pages, f"/scopes?project={quote(root)}")
     for said in ("scout ab12", "subagent of lead", "and where is it called?", "1 pinned", f"/scope/{scope}"):
@@ -82,6 +82,7 @@ async def test_scope_tells_what_it_is_shown_and_what_not(
     async with pages.get(f"/scopes?project={quote(root)}&agent=scout&format=csv") as answer:
         [row] = csv.DictReader(io.StringIO(await answer.text()))
     assert (row["who"], row["last_prompt"]) == ("scout ab12", "and where is it called?")
+    assert int(row["tokens"]) == last["tokens"]
 
     text = await read(pages, f"/scope/{scope}?why=web/app.ts")
     for said in (
