@@ -17,7 +17,7 @@ from ..core.errors import InvalidRequest, StateError, TooLarge
 from ..core.parameters import NonEmpty, Texts
 from ..core.times import iso_of
 from ..engine.service import EngineMethods
-from ..sessions.records import ContextFilter, ContextRow, Scope
+from ..sessions.records import ContextFilter, ContextRow, Scope, Session, SessionSummary
 from .context_replies import DroppedSliceReply, NearMissReply, ShownSlice
 from .marks import Count, File, Owner, Plain, Root, Said, Sent, SliceId, Text
 from .method import AgentRequest, Deadline, ScopeRequest, method, node_id_in, reply_of
@@ -114,14 +114,22 @@ class ScopeContext(Struct, frozen=True, kw_only=True):
     context: Sent[str]
 
 
+class ScopeSession(Struct, frozen=True, kw_only=True):
+    """The session of a scope: of the agent that owns it, who may be another than the scope's."""
+
+    agent_name: Owner[str]
+    title: Said[str]
+    ended: bool
+
+
 class ScopeReply(
     Struct,
     frozen=True,
     kw_only=True,
     rename={"id": "scope_id", "root": "project", "parent_id": "parent_scope_id", "hot": "hot_nodes"},
 ):
-    """A scope, with the attributes of `Scope`, the title of its session, and its latest context that answered
-    a prompt, else the latest.
+    """A scope, with the attributes of `Scope`, its session if that has a record, and its latest context that
+    answered a prompt, else the latest.
 
     `layers` are the tokens of that context by layer, `last_prompt` the first line of its prompt, and
     `last_used` is the time of the last delivery.
@@ -142,8 +150,7 @@ class ScopeReply(
     hot: tuple[HotFile, ...]
     created_at: Plain[str | UnsetType] = UNSET
     memory_bytes: Count[int]
-    session_title: Said[str | UnsetType] = UNSET
-    session_ended: bool | UnsetType = UNSET
+    session: ScopeSession | UnsetType = UNSET
     last_prompt: Said[str | UnsetType] = UNSET
     last_context_id: Said[str | UnsetType] = UNSET
     last_used: Plain[str | UnsetType] = UNSET
@@ -243,14 +250,14 @@ class ScopeMethods(EngineMethods):
             found.setdefault(row.scope_id, []).append(row)
         return found, ""
 
-    async def _sessions_of(self, scopes: Sequence[Scope]) -> Mapping[str, tuple[str, bool]]:
-        """Return the titles of the sessions of scopes that have a record, by their ids, and which ended."""
+    async def _sessions_of(self, scopes: Sequence[Scope]) -> Mapping[str, ScopeSession]:
+        """Return the sessions of scopes that have a record, by their ids."""
         sessions, ids = self._engine.sessions, {scope.session_id for scope in scopes} - {""}
         if len(ids) == 1:
             one = (await sessions.find(ids.pop())).session
-            return {} if one is None else {one.id: (_title(one.name, one.current_intent), bool(one.ended))}
+            return {} if one is None else {one.id: _session(one)}
         listed = (await sessions.list(None)).sessions if ids else ()
-        return {each.id: (_title(each.name, each.current_intent), bool(each.ended)) for each in listed}
+        return {each.id: _session(each) for each in listed}
 
     async def _now(self, scope: Scope, rows: Sequence[ContextRow], request: GetScopeRequest) -> ScopeContext:
         """Return the context that the scope's last prompt would get now; without one, that of an empty
@@ -294,9 +301,7 @@ class ScopeMethods(EngineMethods):
             raise TooLarge(f"{len(nodes):,} nodes were named; at most {NODES_MAX:,} are taken in one call")
         return nodes
 
-    def _reply(
-        self, scope: Scope, session: tuple[str, bool] | None, rows: Sequence[ContextRow]
-    ) -> ScopeReply:
+    def _reply(self, scope: Scope, session: ScopeSession | None, rows: Sequence[ContextRow]) -> ScopeReply:
         last = rows[0] if rows else None
         used = iso_of(max(row.at for row in rows)) if rows else scope.created_at
         above = self._engine.scopes.origins_above(scope)
@@ -306,8 +311,7 @@ class ScopeMethods(EngineMethods):
             inherited_constraints=tuple(above),
             constraint_origins=[_origin(text, origin) for text, origin in above.items()],
             hot=tuple(reply_of(HotFile, node) for node in scope.hot),
-            session_title=UNSET if session is None else session[0] or UNSET,
-            session_ended=UNSET if session is None else session[1],
+            session=session or UNSET,
             last_prompt=UNSET if last is None else last.prompt or UNSET,
             last_context_id=UNSET if last is None else last.id,
             last_used=used or UNSET,
@@ -317,8 +321,9 @@ class ScopeMethods(EngineMethods):
         )
 
 
-def _title(name: str, intent: str) -> str:
-    return name or intent.partition("\n")[0]
+def _session(one: Session | SessionSummary) -> ScopeSession:
+    title = one.name or one.current_intent.partition("\n")[0]
+    return ScopeSession(agent_name=one.agent_name, title=title, ended=bool(one.ended))
 
 
 def _origin(text: str, origin: Scope | None) -> ConstraintOrigin:

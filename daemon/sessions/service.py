@@ -172,9 +172,9 @@ class Sessions:
         """Return a session. Raises `NotFound`."""
         return self._cached(await self._work.in_builder(partial(self._store.get, session_id)))
 
-    async def list(self, root: str | None) -> SessionList:
-        """Return the sessions of a project, or all, the last used first."""
-        return await self._work.in_builder(partial(self._store.list, root))
+    async def list(self, root: str | None, heard: Mapping[str, str] | None = None) -> SessionList:
+        """Return the sessions of a project, or all, the last used first; `heard` are later signs of some."""
+        return await self._work.in_builder(partial(self._store.list, root, heard))
 
     async def update(self, session_id: str, change: SessionChange) -> tuple[Session, tuple[SetOutcome, ...]]:
         """Change a session, all or nothing; returns it and the outcome of each named set."""

@@ -97,7 +97,6 @@ def latest_sessions(
     rows += [_unknown(found[0], usage) for name, found in turns.items() if name not in known]
     for row in rows:
         found = turns.get(row["session_id"], [])
-        row["last_heard"] = max([row["last_heard"], *(one["at"] for one in found[:1])])
         row["latest"] = next((one for one in found if one["prompt"]), None)
     return sorted(rows, key=lambda row: str(row["last_heard"]), reverse=True)[:SESSIONS]
 

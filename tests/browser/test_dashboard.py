@@ -50,7 +50,7 @@ def test_results_come_while_somebody_types(page: Page, site: Site, root: str) ->
     page.keyboard.press("/")
     page.keyboard.type("who calls login?")
     expect(page.locator("#results")).to_contain_text("cart.py")
-    expect(page.locator("#understood")).to_contain_text("structural")
+    expect(page.locator("#understood")).to_contain_text("the structure")
     assert "who+calls+login" in page.url
     page.keyboard.press("ArrowDown")
     assert page.evaluate("() => document.activeElement.closest('.hit') !== null")

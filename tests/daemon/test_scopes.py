@@ -127,7 +127,7 @@ def test_a_scope_is_named_by_its_session_and_its_last_prompt(shared_daemon: Daem
         call("GetScope", scope_id=given["scope_id"]),
         *(one for one in call("ListScopes")["scopes"] if one["scope_id"] == given["scope_id"]),
     ):
-        assert scope["session_title"] == "payment bug"
+        assert scope["session"] == {"agent_name": "lead", "title": "payment bug", "ended": False}
         assert scope["last_prompt"].startswith("fix ")
         assert secret.partition("=")[2] not in scope["last_prompt"]
         assert scope["last_context_id"] == given["context_id"]
