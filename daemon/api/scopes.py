@@ -14,7 +14,7 @@ from ..config.linked import LinkedProject
 from ..context.records import ContextRequest
 from ..context.service import ScopeTurn, past_context, turns_of
 from ..core.errors import InvalidRequest, StateError, TooLarge
-from ..core.parameters import Texts
+from ..core.parameters import NonEmpty, Texts
 from ..core.times import iso_of
 from ..engine.service import EngineMethods
 from ..sessions.records import ContextFilter, ContextRow, Scope, Session, SessionSummary
@@ -169,7 +169,10 @@ class GetScopeRequest(ScopeRequest, frozen=True, kw_only=True):
 
 
 class ListScopesRequest(AgentRequest, frozen=True, kw_only=True):
+    """`session_id` asks for the scopes of one session."""
+
     cwd: str | None = None
+    session_id: NonEmpty | None = None
 
 
 class ScopesReply(Struct, frozen=True):
@@ -223,6 +226,8 @@ class ScopeMethods(EngineMethods):
         """List scopes, the most recently used first."""
         root = None if request.cwd is None else await self._engine.projects.root_of(request.cwd)
         scopes = self._engine.scopes.of_project(root)
+        if request.session_id is not None:
+            scopes = [scope for scope in scopes if scope.session_id == request.session_id]
         latest, problem = await self._latest(scopes, request)
         sessions = await self._sessions_of(scopes)
         found: list[ScopeReply] = []

@@ -219,7 +219,8 @@ class SessionMethods(EngineMethods):
     async def resume(self, request: ResumeRequest) -> ResumeReply:
         """Resume a session; it gets the `always` items added in the meantime. With `keeps_window` the agent
         still has what it was sent before, so that `delta` goes on from there."""
-        session, resume = await self._engine.sessions.resume(request.session_id)
+        sessions, is_heard = self._engine.sessions, request.agent.is_named
+        session, resume = await sessions.resume(request.session_id, is_heard=is_heard)
         if not request.keeps_window:
             self._engine.context_log.forget_window(session.id)
         return ResumeReply(

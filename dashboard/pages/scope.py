@@ -15,10 +15,10 @@ from ...ipc.errors import INVALID_PARAMS, NOT_FOUND, RpcError
 from ..drawings import budget_bar, layers_of, uses_of
 from ..formats import exact
 from ..view import Page, get
-from .scopes import scope_rows
+from .scopes import link_of, scope_rows, title_of
 from .sessions import named_session
 from .slices import LAYERS, SliceRow, dropped_rows, name_of, ordered, plain_reason, slice_rows
-from .turn import ON_PAGE_MAX
+from .turn import ON_PAGE_MAX, gaps_of, without_room
 
 TURNS: Final = 8
 """Maximum turns shown."""
@@ -127,13 +127,26 @@ class ScopePage(Page):
 
     @get("/scope/{scope_id}/text")
     async def _serve_text(self, request: web.Request) -> web.Response:
-        """Answer the whole text that the scope would get now."""
+        """Answer the whole text that the scope would get now: as a page, with `format=text` as it is."""
         reply = await self._view.call("GetScope", scope_id=request.match_info["scope_id"])
         project = await self._view.project_of(reply["project"])
         if not project.status:
             raise RpcError(INVALID_PARAMS, f"{project.name} isn't open now, so that it can't be asked")
-        text = (await self._now(reply))["context"].encode("utf-8", "replace")
-        return web.Response(body=text, content_type="text/plain", charset="utf-8")
+        now = await self._now(reply)
+        if request.query.get("format") == "text":
+            text = now["context"].encode("utf-8", "replace")
+            return web.Response(body=text, content_type="text/plain", charset="utf-8")
+        return await self._view.page(
+            request,
+            "scope_text.html",
+            title="What it is shown now",
+            project=project,
+            picked="/scopes",
+            link=link_of(reply["scope_id"]),
+            scope_title=title_of(reply),
+            now=now,
+            text=await asyncio.to_thread(exact, now["context"]),
+        )
 
     async def _now(self, scope: Mapping[str, Any]) -> Mapping[str, Any]:
         reply = await self._view.call("GetScope", scope_id=scope["scope_id"], layers=True)
@@ -195,6 +208,9 @@ def _drawn(scope: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
         "places": [miss for miss in now["near"] if miss["kind"] == "place"],
         "others": [miss for miss in now["near"] if miss["kind"] != "place"],
         "dropped": dropped_rows(now["dropped"]),
+        "no_room": without_room(now["dropped"]),
+        "gaps": gaps_of(now["gaps"]),
+        "shortened": any(row.compressed for row in rows),
         "by_itself": [row for row in ordered(rows, "place") if row.type in BY_ITSELF],
         "found": sum(row.type in FOUND for row in rows),
     }

@@ -65,8 +65,8 @@ FATES: Final[Mapping[str, str]] = {
 """Reasons why a slice was dropped, in words."""
 
 ORDERS: Final[Mapping[str, str]] = {
-    "tokens": "largest first",
     "weight": "heaviest first",
+    "tokens": "largest first",
     "score": "nearest to the prompt first",
     "place": "as they stand in the text",
 }

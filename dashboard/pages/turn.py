@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,7 @@ from ..exports import exported
 from ..formats import exact
 from ..view import Page, ProjectChoice, View, get, href, page_number, rows_on
 from .items import ItemKey, columns_of, key_of, mode_of, rows_of
+from .scopes import who
 from .sessions import known_items, named_session
 from .slices import ORDERS, SliceRow, dropped_rows, ordered, plain_reason, slice_rows
 
@@ -29,6 +31,8 @@ GAPS: Final = 4
 
 NO_ROOM: Final = "no room in the budget for "
 """How a gap begins that the verdict and the near misses tell better."""
+
+_ADVICE: Final = re.compile(r"[:;] ask with a larger max_(?:tokens|bytes)$")
 
 NAMED: Final = 50
 """Maximum items, nodes in focus and constraints shown."""
@@ -42,7 +46,7 @@ TURNS: Final = 100
 VIEWS: Final[Mapping[str, str]] = {"list": "Ranked list", "map": "Map"}
 """How the slices are drawn; the first is the default."""
 
-DEFAULTS: Final[Mapping[str, str]] = {"order": "tokens", "view": "list"}
+DEFAULTS: Final[Mapping[str, str]] = {"order": "weight", "view": "list"}
 """The parameters of the address with their defaults, which are left out of links."""
 
 NOT_TAKEN: Final[Mapping[str, str]] = {
@@ -109,11 +113,13 @@ class TurnPage(Page):
             context=context,
             why=why,
             explained=explained,
-            gaps=[text for text in context["gaps"] if not text.startswith(NO_ROOM)],
+            gaps=gaps_of(context["gaps"]),
+            no_room=without_room(context["dropped"]),
             gaps_max=GAPS,
             named_max=NAMED,
             session=session,
             scope=scope,
+            who=who(scope) if scope else "",
             files=files,
             focus=[*scope["focus_paths"], *scope["expanded"]] if scope else [],
             again=_again(context),
@@ -210,6 +216,18 @@ def item_columns(
         }
         for kind, title, found in columns_of(rows)
     ]
+
+
+def gaps_of(gaps: Sequence[str]) -> list[str]:
+    """Return gaps for a person: without those that other parts of a page tell, and without what a program
+    could ask for."""
+    return [_ADVICE.sub("", text) for text in gaps if not text.startswith(NO_ROOM)]
+
+
+def without_room(dropped: Sequence[Mapping[str, Any]]) -> int:
+    """Return how many slices had no room; definitions that only explain others had no chance of their own."""
+    explain = ("needed:", "sibling:")
+    return sum(part["reason"] == "budget" and not part["id"].startswith(explain) for part in dropped)
 
 
 def _again(context: Mapping[str, Any]) -> dict[str, Any]:

@@ -134,6 +134,8 @@ def test_a_scope_is_named_by_its_session_and_its_last_prompt(shared_daemon: Daem
         assert scope["last_context_id"] == given["context_id"]
         assert scope["layers"] == given["layers"]
     assert call("ListScopes", cwd=root)["degraded"] == []
+    of_session = call("ListScopes", session_id=session)["scopes"]
+    assert [one["scope_id"] for one in of_session] == [given["scope_id"]]
 
 
 def test_a_preview_leaves_no_trace(shared_daemon: DaemonProcess, root: str) -> None:

@@ -95,12 +95,24 @@ async def test_scope_tells_what_it_is_shown_and_what_not(
         "how does login &lt;work&gt;?",
         "pinned</span>",
         "Not in focus, and why",
+        "Added automatically",
         "its last turn",
         'data-method="ReleaseScope"',
     ):
         assert said in text, said
     assert "style=" not in text
-    assert "def login" in await read(pages, f"/scope/{scope}/text")
+    whole = await read(pages, f"/scope/{scope}/text")
+    for said in (
+        "def login",
+        f'href="/scope/{scope}"',
+        "As plain text",
+        "data-copies",
+        "No &lt;b&gt;network",
+    ):
+        assert said in whole, said
+    plain = await read(pages, f"/scope/{scope}/text?format=text")
+    assert "No <b>network</b>." in plain
+    assert "As plain text" not in plain
     # Looking is no turn.
     assert len(call("ListContexts", scope_id=scope)["contexts"]) == 2
 
