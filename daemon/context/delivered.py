@@ -92,18 +92,18 @@ def past_context(stored: StoredContext) -> PastContext:
 
 
 def masked_sent(sent: Sent) -> tuple[Sent, int]:
-    """Return the stored form of what is sent, with secrets masked, and their number. Texts of the project are
-    masked already."""
+    """Return the stored form of what is sent, with secrets masked, and their number: of very long texts
+    of the caller the two ends. Texts of the project are masked already, and stay whole."""
     gate = gate_of((sent.user_prompt, *(message.content for message in sent.history)))
     prompt = gate.of_said(sent.user_prompt)
-    system = gate.of_said(sent.system_prompt)  # a template may put the prompt into it
+    before, context, behind = sent.system_prompt.partition(sent.context or "\0")
+    around = [gate.of_whole(text) for text in (before, behind)]  # a template may put the prompt there
+    system = f"{around[0].text}{context}{around[1].text}"
     said = [gate.of_said(message.content) for message in sent.history]
-    count = prompt.count + system.count + sum(text.count for text in said)
-    if not count:
-        return sent, 0
+    count = sum(text.count for text in (prompt, *around, *said))
     messages = zip(sent.history, said, strict=True)
     history = tuple(SentMessage(message.role, text.text) for message, text in messages)
-    return replace(sent, user_prompt=prompt.text, system_prompt=system.text, history=history), count
+    return replace(sent, user_prompt=prompt.text, system_prompt=system, history=history), count
 
 
 def _summary(

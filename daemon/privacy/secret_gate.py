@@ -59,10 +59,16 @@ class SecretGate(Struct, frozen=True):
     def of_said(self, text: str) -> Masked:
         """Mask a text that the caller wrote, of a very long text the two ends that are kept."""
         if len(text) > SAID_MAX:
-            size = SAID_MAX // 2 + EDGE
-            first, last = self.of_said(text[:size]), self.of_said(text[-size:])
+            half = SAID_MAX // 2
+            first = self.of_whole(text[: half + EDGE]).text[:-EDGE]
+            last = self.of_whole(text[-half - EDGE :]).text[EDGE:]
             gap = f"\n[{len(text) - SAID_MAX:,} characters are not kept]\n"
-            return Masked(f"{first.text[:-EDGE]}{gap}{last.text[EDGE:]}", first.count + last.count)
+            before = text[:half].count(MASK) + text[-half:].count(MASK)
+            return Masked(f"{first}{gap}{last}", max(first.count(MASK) + last.count(MASK) - before, 0))
+        return self.of_whole(text)
+
+    def of_whole(self, text: str) -> Masked:
+        """Mask a text that the caller wrote, or that holds such words, and keep all of it."""
         masked = mask_piece(text)
         again = self.of_code(masked.text)
         return Masked(again, masked.count + again.count(MASK) - masked.text.count(MASK))

@@ -41,3 +41,29 @@ def test_of_a_very_long_prompt_the_two_ends_are_kept_without_the_halves_of_a_sec
     assert "characters are not kept]" in kept
     assert SAID_MAX - 100 < len(kept) < SAID_MAX + 100
     assert not any(GITHUB[at : at + 12] in kept for at in range(len(GITHUB) - 11))
+
+
+def test_a_secret_only_in_the_part_that_is_not_kept_is_not_kept() -> None:
+    words = "to be. " * SAID_MAX
+    prompt = f"{words} {GITHUB} {words}"
+    kept, count = masked_sent(Sent("x = 1", "", prompt, (SentMessage("user", prompt),)))
+    assert count == 0, "it isn't shown"
+    for text in (kept.user_prompt, kept.history[0].content):
+        assert len(text) < SAID_MAX + 100
+        assert GITHUB not in text
+
+
+def test_of_a_very_long_prompt_those_are_counted_that_are_masked_in_what_is_kept() -> None:
+    words = "to be. " * (SAID_MAX // 14)
+    for prompt in (f"{words} {GITHUB} {words}", f"{AWS} {words} {GITHUB} {words} [masked]"):
+        kept, count = masked_sent(Sent("x = 1", "", prompt))
+        assert count == kept.user_prompt.count("[masked]") - prompt.count("[masked]")
+
+
+def test_a_context_in_a_system_prompt_is_kept_whole() -> None:
+    context = "def f(): pass\n" * (SAID_MAX // 10)
+    sent = Sent(context, f"Use {GITHUB} for:\n{context}Be kind.", "Why?")
+    kept, count = masked_sent(sent)
+    assert (kept.system_prompt, count) == (f"Use [masked]32+ for:\n{context}Be kind.", 1)
+    other = Sent("x = 1", f"{context}{AWS}", "Why?")
+    assert masked_sent(other)[0].system_prompt == f"{context}[masked]16+", "other texts are only masked"

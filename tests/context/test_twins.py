@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import ClassVar
+
 import pytest
 from foveal.daemon.context.excerpt import FileSource
 from foveal.daemon.context.file_forms import FileForms
 from foveal.daemon.context.focus import FocusNode
 from foveal.daemon.context.twins import plain_name, twins
 from foveal.daemon.languages.shared.parse import parse_source
+from foveal.daemon.languages.shared.records import Symbol
 
 BODY = """\
     def connect(self, host):
@@ -57,6 +61,25 @@ def test_only_definitions_that_are_alike_are_twins() -> None:
         ("AsyncClient.connect", "Client.connect"),
         ("AsyncClient.aclose", "Client.close"),
     ]
+
+
+class Walked(tuple[Symbol, ...]):
+    """Counts how often it is walked through."""
+
+    __slots__ = ()
+
+    walks: ClassVar = 0
+
+    def __iter__(self) -> Iterator[Symbol]:
+        Walked.walks += 1
+        return super().__iter__()
+
+
+def test_the_definitions_of_a_file_are_not_walked_through_for_each_of_its_classes() -> None:
+    text = "".join(TEXT.replace("Client", f"Client{number}") for number in range(20))
+    symbols = Walked(parse_source(text.encode(), "python").symbols)
+    assert len(list(twins(FileSource("a.py", text, "python", symbols)))) == 40
+    assert Walked.walks < 5
 
 
 @pytest.mark.parametrize(("wanted", "named"), [((), "aclose"), (("AsyncClient.aclose",), "close")])
