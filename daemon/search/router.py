@@ -118,11 +118,12 @@ def gather(
 
     Raises `ValueError` for a glob that can't be used.
     """
-    question = understand(text)
+    known = partial(structural.is_name, tree=tree, reader=reader)
+    question = understand(text, known)
     decided = decided_route(
         question,
         relation,
-        partial(structural.is_name, tree=tree, reader=reader),
+        known,
         lambda word: not tree.pending and _occurs((word,), reader, handle) is False,
     )
     taken, evidence = decided.route, decided.evidence
