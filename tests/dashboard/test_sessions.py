@@ -144,7 +144,7 @@ async def test_items_stand_in_three_columns_by_priority_and_server(
     assert "&lt;img src=x" in rules
     assert '<span class="server">bank</span>' in column(text, "tool")
     assert "Kept out by hand: 1" in text
-    offered = column(text, "rule").split("Not in it by default")[1]
+    offered = column(text, "rule").split("Not in this session")[1]
     assert ">found</span>" in offered
     assert 'data-method="AddSessionItem"' in offered
 
@@ -210,5 +210,5 @@ def column(text: str, kind: str) -> str:
 
 def names_in(text: str, kind: str) -> list[str]:
     """Return the names of a column's items, in their order."""
-    inside = column(text, kind).partition("Not in it by default")[0]
+    inside = column(text, kind).partition("Not in this session")[0]
     return re.findall(r'<span class="item-name">.*?class="path"[^>]*>(.*?)</', inside)
