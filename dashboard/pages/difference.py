@@ -17,8 +17,8 @@ from .sessions import named_session
 from .slices import SliceRow, slice_rows
 from .turn import turns_around
 
-CHANGES: Final = 60
-"""Maximum changed slices shown."""
+FILES: Final = 10
+"""Maximum files shown at once of those that came in, are gone and so on; the others are folded."""
 
 TEXT_GONE: Final = "the text of one of them isn't kept any more"
 
@@ -50,7 +50,8 @@ class Difference(Page):
             other=other,
             turns=turns,
             session=await named_session(view, new["session_id"]),
-            changes_max=CHANGES,
+            kinds=by_kind(values["changes"]),
+            files_max=FILES,
             **values,
         )
 
@@ -111,6 +112,11 @@ class SliceChange:
         """The change in words."""
         return ORDER[self.change]
 
+    @property
+    def by(self) -> int:
+        """The tokens that it has more, or less."""
+        return self.tokens - self.tokens_before
+
 
 @dataclass(frozen=True, slots=True)
 class LineChanges:
@@ -137,11 +143,24 @@ def slice_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[
         change = _change(former, row, before, after)
         if change:
             changes.append(SliceChange(change, row, former.tokens, row.tokens))
-    changes.sort(
-        key=lambda change: (list(ORDER).index(change.change), -abs(change.tokens - change.tokens_before))
-    )
+    changes.sort(key=lambda change: (list(ORDER).index(change.change), -abs(change.by)))
     kept = sum(row.id in old for row in new.values())
     return changes, kept - sum(change.change not in ("new", "gone") for change in changes)
+
+
+def by_kind(changes: Sequence[SliceChange]) -> list[tuple[str, int, list[list[SliceChange]]]]:
+    """Return the kinds of changes in words, each with its number of slices and these by file, or by what has
+    none, the file with the most tokens first."""
+    kinds = []
+    for words in ORDER.values():
+        files: dict[str, list[SliceChange]] = {}
+        for one in changes:
+            if one.words == words:
+                files.setdefault(one.row.path or one.row.id, []).append(one)
+        if files:
+            some = sorted(files.values(), key=lambda some: -sum(abs(one.by) for one in some))
+            kinds.append((words, sum(map(len, some)), some))
+    return kinds
 
 
 def line_changes(before: str, after: str) -> LineChanges:

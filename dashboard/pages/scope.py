@@ -86,7 +86,7 @@ class ScopePage(Page):
         return await view.page(
             request,
             "scope.html",
-            title=row["title"],
+            title=f"Scope of {row['who']}" if row["agent_name"] else "A scope",
             project=project,
             picked="/scopes",
             scope=row,
@@ -182,7 +182,12 @@ def _drawn(scope: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
         "bar": budget_bar(now, uses),
         "uses": uses,
         "places": [miss for miss in now["near"] if miss["kind"] == "place"],
-        "others": [miss for miss in now["near"] if miss["kind"] != "place"],
+        "others": [
+            {**miss, "reason": plain_reason(miss["reason"])}
+            for miss in now["near"]
+            if miss["kind"] != "place"
+        ],
+        "whole": exact(now["context"]) if has_texts else "",
         "dropped": dropped_rows(now["dropped"]),
         "by_itself": [row for row in ordered(rows, "place") if row.type in BY_ITSELF],
         "found": sum(row.type in FOUND for row in rows),

@@ -93,6 +93,8 @@ async def test_scope_tells_what_it_is_shown_and_what_not(
         "how does login &lt;work&gt;?",
         "pinned</span>",
         "Not in focus, and why",
+        "<h1>Scope of scout ab12</h1>",
+        'id="text-whole"',
         "its last turn",
         'data-method="ReleaseScope"',
     ):
