@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 from aiohttp import web
 
 from ...ipc.errors import INVALID_PARAMS, RpcError
+from ..formats import count
 from ..view import Page, get
 from .sessions import named_session
 from .slices import SliceRow, slice_rows
@@ -75,14 +76,14 @@ def _compared(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Any, int,
 
 Change = Literal["new", "gone", "grown", "shrunk", "rewritten"]
 
-ORDER: Final[Mapping[Change, str]] = {
-    "new": "came in",
-    "gone": "is gone",
-    "grown": "shows more",
-    "shrunk": "shows less",
-    "rewritten": "says something else",
+ORDER: Final[Mapping[Change, tuple[str, str]]] = {
+    "new": ("came in", "came in"),
+    "gone": ("is gone", "are gone"),
+    "grown": ("shows more", "show more"),
+    "shrunk": ("shows less", "show less"),
+    "rewritten": ("says something else", "say something else"),
 }
-"""The kinds of changes in their order on the page, in words."""
+"""The kinds of changes in their order on the page, in words for one slice and for several."""
 
 LINES_MAX: Final = 20_000
 """Maximum lines of a text that is compared by line, which takes a second or two."""
@@ -106,11 +107,6 @@ class SliceChange:
     row: SliceRow
     tokens_before: int
     tokens: int
-
-    @property
-    def words(self) -> str:
-        """The change in words."""
-        return ORDER[self.change]
 
     @property
     def by(self) -> int:
@@ -148,18 +144,37 @@ def slice_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[
     return changes, kept - sum(change.change not in ("new", "gone") for change in changes)
 
 
-def by_kind(changes: Sequence[SliceChange]) -> list[tuple[str, int, list[list[SliceChange]]]]:
-    """Return the kinds of changes in words, each with its number of slices and these by file, or by what has
-    none, the file with the most tokens first."""
+@dataclass(frozen=True, slots=True)
+class KindOfChange:
+    """The slices that changed alike, by file, or by what has none: that with the most tokens first."""
+
+    change: Change
+    slices: int
+    files: tuple[tuple[SliceChange, ...], ...]
+
+    @property
+    def words(self) -> str:
+        """The change in words."""
+        return ORDER[self.change][self.slices > 1]
+
+    @property
+    def where(self) -> str:
+        """In how many files, empty if they are of none."""
+        files = sum(bool(some[0].row.path) for some in self.files)
+        return f"in {count(files, 'file')}" if files else ""
+
+
+def by_kind(changes: Sequence[SliceChange]) -> list[KindOfChange]:
+    """Return changes by what they are."""
     kinds = []
-    for words in ORDER.values():
+    for change in ORDER:
         files: dict[str, list[SliceChange]] = {}
         for one in changes:
-            if one.words == words:
+            if one.change == change:
                 files.setdefault(one.row.path or one.row.id, []).append(one)
         if files:
             some = sorted(files.values(), key=lambda some: -sum(abs(one.by) for one in some))
-            kinds.append((words, sum(map(len, some)), some))
+            kinds.append(KindOfChange(change, sum(map(len, some)), tuple(map(tuple, some))))
     return kinds
 
 

@@ -45,7 +45,7 @@ def test_slices_come_in_go_grow_shrink_and_say_something_else() -> None:
         ("rewritten", "other.py", 5, 5),
     ]
     assert same == 1
-    assert changes[2].words == "shows more"
+    assert by_kind(changes)[2].words == "shows more"
 
 
 def test_changes_stand_by_kind_and_file_the_largest_first() -> None:
@@ -54,10 +54,13 @@ def test_changes_stand_by_kind_and_file_the_largest_first() -> None:
         [slice_map("document:b.py#f", 5), *[slice_map(f"document:c.py#{n}", 3) for n in "fg"]]
     )
     found = [
-        (words, count, [[one.row.symbol for one in some] for some in files])
-        for words, count, files in by_kind(slice_changes(before, after)[0])
+        (kind.slices, kind.words, kind.where, [[one.row.symbol for one in some] for some in kind.files])
+        for kind in by_kind(slice_changes(before, after)[0])
     ]
-    assert found == [("came in", 3, [["f", "g"], ["f"]]), ("is gone", 2, [["f", "g"]])]
+    assert found == [
+        (3, "came in", "in 2 files", [["f", "g"], ["f"]]),
+        (2, "are gone", "in 1 file", [["f", "g"]]),
+    ]
 
 
 def test_lines_are_told_with_those_around_them() -> None:
