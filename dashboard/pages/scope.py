@@ -63,7 +63,7 @@ class SliceBox:
 
 
 class ScopePage(Page):
-    """The page at `/scope/{scope_id}`, and its whole text below it."""
+    """The page at `/scope/{scope_id}`, and its whole text at `/scope/{scope_id}/text`."""
 
     @get("/scope/{scope_id}")
     async def _serve(self, request: web.Request) -> web.Response:
@@ -88,7 +88,7 @@ class ScopePage(Page):
         return await view.page(
             request,
             "scope.html",
-            title=row["title"],
+            title=f"Scope of {row['who']}" if row["agent_name"] else "A scope",
             project=project,
             picked="/scopes",
             scope=row,
@@ -206,7 +206,11 @@ def _drawn(scope: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
         "bar": budget_bar(now, uses),
         "uses": uses,
         "places": [miss for miss in now["near"] if miss["kind"] == "place"],
-        "others": [miss for miss in now["near"] if miss["kind"] != "place"],
+        "others": [
+            {**miss, "reason": plain_reason(miss["reason"])}
+            for miss in now["near"]
+            if miss["kind"] != "place"
+        ],
         "dropped": dropped_rows(now["dropped"]),
         "no_room": without_room(now["dropped"]),
         "gaps": gaps_of(now["gaps"]),

@@ -74,7 +74,7 @@ ORDERS: Final[Mapping[str, str]] = {
 
 _ITEM_SOURCE = re.compile(r"(.+):(\d+), (always|manual|agent|glob)(, .+)?", re.DOTALL)
 
-_DECISION_SOURCE = re.compile(r".*?, \d{4}-\d\d-\d\dT[\d:.]+Z: (.+)", re.DOTALL)
+_SAID_BY = re.compile(r"(^|; )[^;]*?, \d{4}-\d\d-\d\dT[\d:.]+Z: ")
 
 _FOUND_SOURCE = re.compile(
     r"(found for the prompt|too uncertain for its body), probability [\d.e-]+: ([^;]*); ([^;]*)"
@@ -213,17 +213,16 @@ def _source_of(source: str) -> str:
     if found := _ITEM_SOURCE.fullmatch(source):
         place, line, mode, whose = found.groups("")
         return f"from {place}, line {line}{whose}; {MODES[mode]}"
-    if found := _DECISION_SOURCE.fullmatch(source):
-        return found[1]
-    return SOURCES.get(source) or _FOUND_SOURCE.sub(_found_by, source)
+    return SOURCES.get(source) or _FOUND_SOURCE.sub(_found_by, _SAID_BY.sub(r"\1", source))
 
 
 def plain_reason(reason: str) -> str:
-    """Return a reason of ExplainPath in the words and with the figures that the lists of the page have."""
+    """Return a reason of ExplainPath, or of a near miss, in the words and with the figures of the lists."""
     if found := _AT_PLACE.fullmatch(reason):
         return found[1]
     return _SHOWN_AS.sub(
-        lambda found: f"it is shown as {TYPES.get(found[1], found[1])}: {_source_of(found[2])}", reason
+        lambda found: f"it is shown as {TYPES.get(found[1], found[1])}: {_source_of(found[2])}",
+        _SAID_BY.sub(r"\1", reason),
     )
 
 

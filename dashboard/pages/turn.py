@@ -124,7 +124,11 @@ class TurnPage(Page):
             focus=[*scope["focus_paths"], *scope["expanded"]] if scope else [],
             again=_again(context),
             places=[miss for miss in context["near"] if miss["kind"] == "place"],
-            missed_items=[miss for miss in context["near"] if miss["kind"] != "place"],
+            missed_items=[
+                {**miss, "reason": plain_reason(miss["reason"])}
+                for miss in context["near"]
+                if miss["kind"] != "place"
+            ],
             columns=item_columns(context["items"], record or {}, known),
             items_max=ITEMS,
             mode_of=mode_of,

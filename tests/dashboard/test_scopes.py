@@ -96,6 +96,7 @@ async def test_scope_tells_what_it_is_shown_and_what_not(
         "pinned</span>",
         "Not in focus, and why",
         "Added automatically",
+        "<h1>Scope of scout ab12</h1>",
         "its last turn",
         'data-method="ReleaseScope"',
     ):

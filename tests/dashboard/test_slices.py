@@ -45,6 +45,7 @@ def test_a_decision_is_called_by_what_was_decided() -> None:
     assert row.source == "touched a.py; shares header with the prompt"
     (row,) = slice_rows([slice_map("experience:x_1", 5, type="agent_history", source=said, path="")])
     assert row.name == "Earlier decision"
+    assert plain_reason(f"no room: it takes 9 tokens; {said}") == f"no room: it takes 9 tokens; {row.source}"
 
 
 @pytest.mark.parametrize(

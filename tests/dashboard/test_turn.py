@@ -194,7 +194,7 @@ async def test_what_changed_between_any_two_turns(
     assert "There is nothing to compare" in await read(pages, f"/turns/{one}/difference?with={one}")
     other = ask(shared_daemon, root, "README.md", session_id="another")["context_id"]
     assert f'<option value="{one}"' in await read(pages, f"/turns/{other}")
-    assert "is gone" in await read(pages, f"/turns/{other}/difference?with={two}")
+    assert "are gone" in await read(pages, f"/turns/{other}/difference?with={two}")
     async with pages.get(f"/turns/{two}/difference?with=c_other") as reply:
         assert reply.status == 404
     folder = str(write_files(tmp_path / "other", {"a.py": "A = 1\n"}))
