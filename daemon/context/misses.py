@@ -255,8 +255,8 @@ def _missed(request: ContextRequest, reply: Mapping[str, Any]) -> str:
     budget = [part["id"] for part in reply.get("dropped", ()) if part["reason"] == "budget"]
     dropped = sum(not identifier.startswith(("needed:", "sibling:")) for identifier in budget)
     shortened = sum(part["compressed"] for part in reply["slices"])
-    lost = [f"{dropped:,} {'slice was' if dropped == 1 else 'slices were'} left out"] if dropped else []
-    lost += [f"{shortened:,} shortened"] if shortened else []
+    lost = [f"{dropped:,} {'slice' if dropped == 1 else 'slices'} had no room"] if dropped else []
+    lost += [f"{shortened:,} {'was' if shortened == 1 else 'were'} shortened"] if shortened else []
     room = f"{getattr(request, limit):,} {limit.removeprefix('max_')}"
     if limit == "max_tokens" and request.reserve_tokens:
         room += f", {request.reserve_tokens:,} of them reserved,"

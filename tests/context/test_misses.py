@@ -52,7 +52,7 @@ def test_a_verdict_names_the_limit_with_its_number() -> None:
     request = ContextRequest(max_tokens=8_000, reserve_tokens=0, max_bytes=9_400)
     dropped = [{"id": "document:a.py#f", "reason": "budget"}, {"id": "needed:b.py#g", "reason": "budget"}]
     assert verdict_of(request, reply_map(limit="max_bytes", dropped=dropped), 35.2) == (
-        "Sent 2,257 tokens in 35 ms: 2 slices. The 9,400 bytes are used up: 1 slice was left out, 1 shortened."
+        "Sent 2,257 tokens in 35 ms: 2 slices. The 9,400 bytes are used up: 1 slice had no room, 1 was shortened."
     )
     assert "Nothing was cut for lack of room; 1 other place fit less well and was not sent." in verdict_of(
         request, reply_map(near=[{"kind": "place"}, {"kind": "rule"}]), 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,7 @@ async def test_everything_works_in_one_line(
     asked = shared_daemon.call("GetContext", cwd=str(root), prompt="sessions", session_id="h1")
     text = await read(pages, "/")
     assert "<strong>Everything works.</strong> 1 project open, 0 hosts connected" in text
+    assert re.search(r"the daemon has been running for \d+ (s|min),", text)
     assert f'title="{asked["tokens"]:,} tokens were sent since midnight"' in text
 
 
