@@ -87,7 +87,7 @@ def reply_of(
         layers[candidate.layer] += selection.costs[candidate.id].tokens
     tokens, size = counter.count(context), len(context.encode("utf-8", "replace"))
     limit, shown = scarcer_limit(request, tokens, size), {candidate.path for candidate, _ in selection.chosen}
-    shortened = [candidate for candidate, form in selection.chosen if form.compressed]
+    shortened = _shortened(selection, request.max_bytes)
     no_room = [dropped_slice.slice for dropped_slice in selection.dropped if dropped_slice.reason == "budget"]
     reply: dict[str, Any] = {
         "scope_id": scope_id,
@@ -95,7 +95,9 @@ def reply_of(
         "tokens": tokens,
         "bytes": size,
         "truncated": bool(no_room or shortened),
-        "gaps": _capped([*gaps, *_no_room(no_room, shown, limit), *_shortened(shortened, limit)]),
+        "gaps": _capped(
+            [*gaps, *_no_room(no_room, shown, limit), *_for_bytes(shortened, request.max_bytes - size, limit)]
+        ),
         "degraded": list(degraded),
         "layers": layers,
         "slices": _slices(selection, request, context),
@@ -160,13 +162,29 @@ def _no_room(dropped: Sequence[Slice], shown: Collection[str], limit: str) -> li
     return [f"no room in the budget for {_listed(names)}: ask with a larger {limit}"]
 
 
-def _shortened(shortened: Sequence[Slice], limit: str) -> list[str]:
-    """Return the gap that names what is shown shortened for its bytes. For want of tokens most of a context
-    is, and its parts say so."""
-    if not shortened or limit != "max_bytes":
+def _shortened(selection: Selection, max_bytes: int) -> list[tuple[Slice, int]]:
+    """Return the slices that have longer forms than those shown, with the bytes that the longest one takes
+    more. A twin that is only named has none."""
+    found = []
+    for candidate, form in selection.chosen:
+        full = candidate.full_characters
+        if not form.compressed or full <= len(form.text):
+            continue
+        # A file that is longer than the context needn't be divided for that.
+        longest = "" if full > max_bytes else candidate.grow(full).text
+        if longest != form.text:
+            more = len(longest.encode("utf-8", "replace")) or full
+            found.append((candidate, more - len(form.text.encode("utf-8", "replace"))))
+    return found
+
+
+def _for_bytes(shortened: Sequence[tuple[Slice, int]], left: int, limit: str) -> list[str]:
+    """Return the gap that names what is shown shortened for its bytes, of which so many are `left`. For want
+    of tokens most of a context is, and its parts say so."""
+    names = [item.path or item.id for item, more in shortened if more > left]
+    if not names or limit != "max_bytes":
         return []
-    names = _listed([item.path or item.id for item in shortened])
-    return [f"shortened to fit max_bytes: {names}; ask with a larger max_bytes"]
+    return [f"shortened to fit max_bytes: {_listed(names)}; ask with a larger max_bytes"]
 
 
 def _listed(names: Iterable[str]) -> str:

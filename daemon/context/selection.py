@@ -3,9 +3,11 @@
 Guarantees:
 
 - The sum of all costs never exceeds the limits.
-- Slices that were asked for, and found ones (`competes`) above `HEAVY`, enter first by their weights, each in
-  its shortest form and in an order that doesn't depend on the limits, up to the first that doesn't fit. So a
-  larger limit never loses one, and none is dropped while another one is whole.
+- Slices that were asked for enter first by their weights, each in its shortest form and in an order that
+  doesn't depend on the limits, up to the first that doesn't fit. If something is in focus, found ones
+  (`competes`) above `HEAVY` enter among them. So a larger limit never loses one, and none is dropped while
+  another one is whole.
+- With nothing in focus found ones above `HEAVY` enter so after `BODIES_CHARACTERS` of whole ones.
 - Then found slices become whole and anchors grow, by steps in an order that doesn't depend on the limits
   either, up to the first step that doesn't fit. Meanwhile `FOCUS_SHARE` of the room is kept for files in
   focus, as far as they need it, and they become whole in it, the smallest first, each within its part. So
@@ -151,10 +153,10 @@ HEAVY = 0.4
 """Weight above which a found slice enters in its shortest form before any slice grows, so that it is rather
 shortened than left out."""
 
-BODIES_CHARACTERS = 4_000
-"""Characters of found slices that are shown whole before all above `HEAVY` enter in their shortest forms, if
-nothing is in focus. Of what commits edited in benchmarks/needed contexts of 500 tokens show .04 less if they
-enter first, and larger ones as much."""
+BODIES_CHARACTERS = 2_000
+"""Maximum characters of found slices that are shown whole before all above `HEAVY` enter in their shortest
+forms, if nothing is in focus: those of a context of 500 tokens. Of what commits edited in benchmarks/needed
+such a context shows .04 less if they enter first, and larger ones as much."""
 
 FOCUS_SHARE = 0.5
 """Share of the room that is kept for files in focus while found slices become whole: what the prompt needs
@@ -434,7 +436,8 @@ def _rank(piece: Slice, cost: Cost) -> tuple[object, ...]:
 
 
 def decided(slices: Sequence[Slice]) -> list[Slice]:
-    """Return the slices with weights that fall in the order in which they enter.
+    """Return the slices with weights that fall in the order in which they enter, within what was asked for
+    and within what was found.
 
     A required slice has the weight 1, one of a higher tier less than all of the lower ones, and one that
     enters only beside another no more than that one.
@@ -623,7 +626,8 @@ def _in_order(found: Iterable[Slice], chosen: Collection[str]) -> Iterator[tuple
     """Yield found slices by rank with the forms in which they enter, each after the one without which it
     doesn't; those of a tier again behind it with None, to become whole.
 
-    Those above `HEAVY` enter in their shortest forms as soon as `BODIES_CHARACTERS` are shown.
+    Those above `HEAVY` enter in their shortest forms before the one that brings what is shown above
+    `BODIES_CHARACTERS`.
     """
     placed = set(chosen)
     for _, group in groupby(found, key=lambda item: item.tier):
@@ -637,11 +641,11 @@ def _in_order(found: Iterable[Slice], chosen: Collection[str]) -> Iterator[tuple
                 placed.add(item.id)
         shown, are_short = 0, False
         for at, item in enumerate(entering):
-            yield item, item.smallest
             shown += len(item.smallest.text)
             if shown > BODIES_CHARACTERS and not are_short:
                 are_short = True
-                yield from ((other, _shortest(other)) for other in entering[at + 1 :] if _is_heavy(other))
+                yield from ((other, _shortest(other)) for other in entering[at:] if _is_heavy(other))
+            yield item, item.smallest
         yield from ((item, None) for item in entering)
 
 

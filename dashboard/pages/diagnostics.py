@@ -277,8 +277,24 @@ def _prompts(samples: Sequence[Sample]) -> list[tuple[str, str, int, float]]:
 
 
 PAGES_ASK: Final = frozenset(
-    "GetMetrics GetTimeline GetTrust GetUsage Hello ListContexts ListExperiences ListHosts ListItems"
-    " ListProjects ListQuarantine ListScopes ListSessions ListToolServers OpenDashboard Status".split()
+    [
+        "GetMetrics",
+        "GetTimeline",
+        "GetTrust",
+        "GetUsage",
+        "Hello",
+        "ListContexts",
+        "ListExperiences",
+        "ListHosts",
+        "ListItems",
+        "ListProjects",
+        "ListQuarantine",
+        "ListScopes",
+        "ListSessions",
+        "ListToolServers",
+        "OpenDashboard",
+        "Status",
+    ]
 )
 """Methods that mostly a dashboard's pages ask, for what they show; their rows are folded."""
 

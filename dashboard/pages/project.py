@@ -36,8 +36,26 @@ FOLDERS: Final = 40
 """Maximum folders offered to be excluded: those at the top of the project, by name."""
 
 LEFT_OUT: Final = frozenset(
-    "assets build dist doc docs fixtures gen generated locales node_modules public site snapshots static"
-    " third_party third-party vendor vendored".split()
+    [
+        "assets",
+        "build",
+        "dist",
+        "doc",
+        "docs",
+        "fixtures",
+        "gen",
+        "generated",
+        "locales",
+        "node_modules",
+        "public",
+        "site",
+        "snapshots",
+        "static",
+        "third_party",
+        "third-party",
+        "vendor",
+        "vendored",
+    ]
 )
 """Names of folders that a click may exclude: they seldom hold a project's own source. Any other is typed."""
 

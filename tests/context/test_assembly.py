@@ -20,7 +20,10 @@ from foveal.daemon.context import known_files
 from foveal.daemon.context.assembly import build
 from foveal.daemon.context.build_state import GatheredSources
 from foveal.daemon.context.built import Built, all_hold
+from foveal.daemon.context.reply import fit, reply_of
 from foveal.daemon.context.requests import ContextRequest
+from foveal.daemon.context.selection import Form, Slice
+from foveal.daemon.context.tokens import ESTIMATE
 from foveal.daemon.core.storage import DatabaseError
 from foveal.daemon.core.system import System
 from foveal.daemon.index.records import StoredChunk
@@ -537,6 +540,27 @@ def test_what_is_shortened_for_its_bytes_is_named(desk: Desk) -> None:
     ]
     assert shortened(max_tokens=1_000, max_bytes=50_000) == [], "tokens were scarcer"
     assert shortened(max_tokens=50_000, max_bytes=50_000) == []
+
+
+def test_what_has_no_longer_form_is_not_taken_for_shortened() -> None:
+    def piece(name: str, most: int) -> Slice:
+        def grow(characters: int) -> Form:
+            size = min(max(characters, 40), most)
+            return Form("é" * (size - 1) + "\n", compressed=True)
+
+        return Slice(name, "document", "focus", 0.5, (0,), grow(0), grow, 6_000, path=name)
+
+    def reply_to(max_bytes: int, *slices: Slice) -> dict[str, Any]:
+        request = ContextRequest(max_tokens=50_000, reserve_tokens=0, max_bytes=max_bytes)
+        selection, context = fit(slices, request, "p", ESTIMATE)
+        return reply_of("s", request, selection, context, (), (), (), None, ESTIMATE)
+
+    twin, decision, long = piece("twin", 40), piece("decision", 3_000), piece("long", 6_000)
+    reply = reply_to(50_000, twin, decision)
+    assert (reply["truncated"], reply["gaps"]) == (False, [])
+    reply = reply_to(11_500, twin, decision, long)
+    assert reply["truncated"]
+    assert reply["gaps"] == ["shortened to fit max_bytes: long; ask with a larger max_bytes"]
 
 
 def test_items_of_the_session_come_first_and_stay_named_without_room(shop: Desk) -> None:

@@ -194,7 +194,7 @@ def test_nothing_heavy_that_was_found_is_dropped_while_a_shorter_form_fits(
             assert left < largest + counter.count("".join(one.slice.frame or ()))
 
 
-def test_weights_fall_in_the_order_of_entering() -> None:
+def test_weights_of_what_was_asked_for_and_of_what_was_found_fall_in_the_order_of_entering() -> None:
     def piece(identifier: str, weight: float, **fields: Any) -> Slice:
         return Slice(identifier, "document", "focus", weight, (0,), *fixed(Form(identifier)), **fields)
 
@@ -365,3 +365,15 @@ def test_a_larger_budget_shows_no_less_of_any_file_in_focus(bound: str) -> None:
             assert len(forms[name].text) >= least * 0.95, (size, name)
         shown = {name: len(forms[name].text) for name in shown}
     assert shown == {one.id: one.full_characters for one in files}
+
+
+@pytest.mark.parametrize("tokens", [500, 980, 1_000, 1_100, 1_500])
+def test_a_long_found_slice_leaves_room_for_the_others_that_weigh_much(tokens: int) -> None:
+    def piece(number: int, size: int) -> Slice:
+        _, grow = growing("x" * size, "·" * 240, 1)
+        whole = grow(size)
+        form = (whole, grow, size)
+        return Slice(f"d{number}", "document", "focus", 0.95 - number / 11, (0,), *form, competes=True)
+
+    found = [piece(0, 3_900), *(piece(number, 1_500) for number in range(1, 6))]
+    assert ids(select(found, Limits(tokens, 100_000), ESTIMATE)) == {one.id for one in found}
