@@ -57,8 +57,8 @@ PARAMETERS = (
     option(
         "--session session_id",
         "ID",
-        "The session that it belongs to, with its items; last only looks at what the agent of this project's"
-        " latest session would get [default: $FOVEAL_SESSION].",
+        "The session that it belongs to, with its items; last is this project's latest one, and only looks:"
+        " the whole context, of which hooks send an agent what is new and sure [default: $FOVEAL_SESSION].",
         envvar="FOVEAL_SESSION",
     ),
     option(
@@ -162,7 +162,10 @@ def _latest_session(run: Run, client: Client) -> Reply | None:
 def _about_session(run: Run, client: Client, session: Reply | None) -> str:
     """Return a remark on the session that a context is of, "" if there is nothing to say."""
     if run.session_id == LAST and session:
-        return f"what {_described(session)} would get; nothing counts as sent"
+        return (
+            f"the whole context in {_described(session)}, with its items; hooks send less of it: what is new"
+            " and sure; nothing counts as sent"
+        )
     if session is not None:
         counts = session["agent_name"] and not run.preview and terminal.is_terminal(sys.stdout)
         return f"this counts as sent to {_described(session)}; --preview only looks" if counts else ""
@@ -173,7 +176,7 @@ def _about_session(run: Run, client: Client, session: Reply | None) -> str:
         )
     if (latest := _latest_session(run, client)) is None:
         return ""
-    return f"this is of no session; for what {_described(latest)} would get, add: --session last"
+    return f"this is of no session; to see it in {_described(latest)}, add: --session last"
 
 
 def _described(session: Reply) -> str:

@@ -29,6 +29,7 @@ from ..ipc.protocol import ProtocolError
 from ..ipc.version import __version__
 from .check import Check, ok, warning, wrong
 from .logs import log_files
+from .process import is_ours
 from .settings import Settings
 from .text import count, short_path, size
 
@@ -178,11 +179,15 @@ def _other_socket(settings: Settings, path: str, pid: int, state: str) -> Iterat
     if settings.named_socket:
         return
     info = read_daemon_info(state)
+    if not is_ours(settings, pid):
+        text = f"the daemon on {short_path(path)} (pid {pid}) belongs to another state folder"
+        yield wrong("daemon", text, f"foveal down --socket {_quote(path)} && foveal up")
+        return
     if info is None:
         text = f"daemon.json is missing or damaged, other shells may not find the daemon (pid {pid})"
         yield wrong("daemon.json", text, "foveal restart")
     elif info.pid != pid:
-        text = f"daemon.json names the pid {info.pid}, but {pid} answers: the daemon has another state folder"
+        text = f"daemon.json names the pid {info.pid}, but {pid} answers"
         yield wrong("daemon.json", text, "foveal down && foveal up")
     elif path != default_socket(settings.environ):
         yield ok("socket", "found by daemon.json: the daemon was started with another environment")

@@ -242,7 +242,7 @@ def _since(run: Run) -> dict[str, Any]:
 def usage(reply: Reply, run: Run) -> Iterator[str]:
     """Show how many requests had each item, how many replies referred to it, and what to change."""
     if not reply["items"]:
-        yield "no requests were recorded"
+        yield "no request had an item (a rule, reference or tool); foveal requests list shows all requests"
         return
     yield table(USAGE, reply["items"])
     reported = sum(day["reported"] for day in reply["shares"])

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ..ipc.client import Client, ensure_daemon, lock_holder
 from ..ipc.errors import RpcError
 from ..ipc.listener import read_peer_pid
-from ..ipc.paths import check_socket, find_socket, state_folder
+from ..ipc.paths import check_socket, find_socket, read_daemon_info, state_folder
 from .connection import START_TIMEOUT_S, try_connect
 from .errors import CliError
 from .settings import Settings
@@ -40,6 +40,17 @@ class RunningDaemon:
     socket: str
     pid: int
     version: str
+
+
+class OtherDaemon(CliError):
+    """The daemon on the default socket serves another state folder, so it isn't stopped."""
+
+
+def is_ours(settings: Settings, pid: int) -> bool:
+    """Whether a daemon serves this state folder: homes without XDG_RUNTIME_DIR share the default socket."""
+    state = state_folder(settings.environ)
+    info = read_daemon_info(state)
+    return pid == lock_holder(state) or (info is not None and info.pid == pid)
 
 
 def find_daemon(settings: Settings) -> RunningDaemon | None:
@@ -77,7 +88,8 @@ def start_daemon(settings: Settings, at: str | None = None) -> RunningDaemon:
 def stop_daemon(settings: Settings, timeout_s: float) -> int | None:
     """Stop the daemon and wait for its end; returns its pid, or None where none runs.
 
-    It is asked first and gets SIGTERM after `timeout_s`. Raises `CliError` with its pid if it stays.
+    It is asked first and gets SIGTERM after `timeout_s`. Raises `CliError` with its pid if it stays,
+    `OtherDaemon` if no socket was named and it serves another state folder.
     """
     path = find_socket(settings.socket, settings.environ).path
     settled = time.monotonic() + SETTLE_S
@@ -92,6 +104,12 @@ def stop_daemon(settings: Settings, timeout_s: float) -> int | None:
         time.sleep(POLL_S)
         path = find_socket(None, settings.environ).path
     pid = read_peer_pid(connection)
+    if pid and not settings.named_socket and not is_ours(settings, pid):
+        connection.close()
+        raise OtherDaemon(
+            f"the daemon on {path} (pid {pid}) belongs to another state folder; left alone",
+            f"to stop it all the same: foveal down --socket {path}",
+        )
     deadline = time.monotonic() + timeout_s
     with Client(connection) as client:
         try:

@@ -18,12 +18,11 @@ from ..hooks.install.plan import Change, HostFiles, apply, copies_left, plan_uni
 from ..ipc.paths import GRAMMARS, cache_folder, config_file, config_folder, state_folder
 from . import terminal
 from .command import Remark, Run, command
-from .connection import try_connect
 from .errors import CliError
 from .hooks import PURGE
 from .hosts import action_map, explained, files_of, lines_changed, running_program, settings_place, summarize
 from .options import DRY_RUN, YES, flag
-from .process import STOP_TIMEOUT_S, stop_daemon
+from .process import STOP_TIMEOUT_S, OtherDaemon, find_daemon, is_ours, stop_daemon
 from .progress import call
 from .settings import is_inside
 from .terminal import styled
@@ -90,9 +89,12 @@ def uninstall_command(run: Run) -> None:
     done = _report(found, folder)
     if not run.dry_run:
         _take_out(run, found, program, done)
-        done["stopped_pid"] = pid = stop_daemon(run.settings, STOP_TIMEOUT_S)
-        if pid is not None:
-            run.say(f"stopped the daemon{f' (pid {pid})' if pid else ''}")
+        try:
+            done["stopped_pid"] = pid = stop_daemon(run.settings, STOP_TIMEOUT_S)
+            if pid is not None:
+                run.say(f"stopped the daemon{f' (pid {pid})' if pid else ''}")
+        except OtherDaemon as error:
+            run.say(clean(error.message))
         if state:
             _delete_state(run, folder, done)
             shutil.rmtree(os.path.join(cache_folder(run.settings.environ), GRAMMARS), ignore_errors=True)
@@ -206,14 +208,15 @@ def _take_out(run: Run, found: Sequence[Registered], program: str, done: dict[st
 
 
 def _known_roots(run: Run) -> list[str]:
-    """Return the roots of the projects that foveal knows and that are there: from the daemon if one runs,
-    else from its state folder."""
-    client = try_connect(run.settings)
-    if client is not None:
-        with client:
-            reply = call(client, "ListProjects")
-        roots = [project["root"] for project in (*reply["projects"], *reply["closed"])]
-    else:
+    """Return the roots of the projects that foveal knows and that are there: from the daemon if one runs
+    for this state folder, else from the folder."""
+    roots: list[str] | None = None
+    if daemon := find_daemon(run.settings):
+        with daemon.client as client:
+            if run.settings.named_socket or is_ours(run.settings, daemon.pid):
+                reply = call(client, "ListProjects")
+                roots = [project["root"] for project in (*reply["projects"], *reply["closed"])]
+    if roots is None:
         from ..daemon.core.system import System
         from ..daemon.project.service import known_roots
 

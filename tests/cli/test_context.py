@@ -85,12 +85,12 @@ def test_a_session_is_named_chosen_or_offered(foveal: CommandLine) -> None:
     code, plain, errors = foveal("context", "a cart")
     assert (code, "Never build SQL" in plain) == (0, False)
     assert errors.startswith(
-        "note: this is of no session; for what claude-code's session s-new (last heard of 20"
+        "note: this is of no session; to see it in claude-code's session s-new (last heard of 20"
     )
-    assert " would get, add: --session last\n" in errors
+    assert "), add: --session last\n" in errors
     code, output, errors = foveal("context", "a cart", "--session", "last")
     assert (code, "Never build SQL" in output) == (0, True)
-    assert errors.startswith("note: what claude-code's session s-new ")
+    assert errors.startswith("note: the whole context in claude-code's session s-new ")
     built = foveal.json("contexts", "--session", "s-new")["contexts"]
     assert [context["preview"] for context in built] == [True], (
         "an agent isn't taken to have what is looked at"

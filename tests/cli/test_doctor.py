@@ -121,6 +121,24 @@ def test_a_daemon_without_its_marks(shared_daemon: DaemonProcess) -> None:
     marks.write_text(kept)
 
 
+def test_the_daemon_of_another_state_folder_is_left_alone(
+    shared_daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    shared_daemon.call("Ping")
+    pid = shared_daemon.pid
+    home = {"HOME": str(tmp_path), "FOVEAL_STATE_DIR": str(tmp_path / "state"), "NO_COLOR": "1"}
+    program = CliRunner(env=shared_daemon.environ | home)
+    belongs = f"the daemon on {shared_daemon.socket} (pid {pid}) belongs to another state folder"
+    result = program.invoke(foveal, ["down"])
+    assert (result.exit_code, result.stderr.splitlines()[0]) == (1, f"error: {belongs}; left alone")
+    result = program.invoke(foveal, ["uninstall", "--yes"])
+    assert f"{belongs}; left alone\n" in result.stdout
+    shown = program.invoke(foveal, ["doctor"]).stdout
+    assert f"✗ {belongs}\n    run: foveal down --socket " in shown
+    assert "daemon.json" not in shown
+    assert shared_daemon.call("Ping")["pid"] == pid
+
+
 @dataclass
 class Usage:
     """What is left on a disk."""
