@@ -126,6 +126,8 @@ async def test_why_a_file_is_in_or_not_is_answered_without_a_script(
     missing = await read(pages, f"{address}?why=src/none.py")
     assert "is not in it" in missing
     assert "doesn&#39;t exist" in missing
+    advised = await read(pages, f"{address}?why=README.md")
+    assert re.search(r'<code id="advice-1">foveal expand [^<]*</code> <button[^>]*copies="advice-1"', advised)
     outside = await read(pages, f"{address}?why=../../etc/passwd")
     assert "path" in outside
     assert f'value="{"../../etc/passwd"}"' in outside
