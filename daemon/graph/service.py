@@ -8,5 +8,5 @@ from .connection import connection, impact, tests, tests_within
 from .file_links import cycles, importers, imports, outline
 from .hierarchy import implementations, overrides, subclasses, superclasses
 from .parallels import parallels
-from .subjects import fitting, meaning_of, nearest
+from .subjects import fitting, meaning_of, near_titles, nearest
 from .usages import callees, callers, is_uncalled, needed_by, neighbours, references, unused, uses_of_gone

@@ -73,22 +73,21 @@ def _as_node(subject: str, graph: CodeGraph) -> Meaning | None:
 
 
 def _as_section(subject: str, graph: CodeGraph) -> Meaning | None:
-    """Resolve the title of a document's section, written `#Title` or `#Title/Subtitle`."""
+    """Resolve the title of a section, written `#Title` or `#Title/Subtitle` in any case."""
     title = subject.removeprefix("#")
     if title == subject:
         return None
-    for written in dict.fromkeys((title, title[:1].upper() + title[1:], title.title())):
-        places = graph.reader.definitions_named(written, MEANT_MAX)
-        found = [
-            each
-            for path, symbol in places
-            if symbol.kind == "section"
-            for each in graph.links.definitions_at(path, symbol.name)
-            if each.symbol.name == symbol.name
-        ]
-        if found:
-            return _meant(title, written.rpartition("/")[2], found)
-    return None
+    name, ending = title.rpartition("/")[2], f"/{title}".casefold()
+    found = [
+        each
+        for spelled in _titles.get(graph.tree, graph.reader)
+        if spelled.casefold() == name.casefold()
+        for path, symbol in graph.reader.definitions_named(spelled, MEANT_MAX)
+        if symbol.kind == "section" and f"/{without_number(symbol.name)}".casefold().endswith(ending)
+        for each in graph.links.definitions_at(path, symbol.name)
+        if each.symbol.name == symbol.name
+    ]
+    return _meant(title, name, found) if found else None
 
 
 def _as_path(subject: str, graph: CodeGraph) -> Meaning | None:
@@ -361,6 +360,7 @@ def _read_names(reader: Reader) -> list[Name]:
 
 
 _names = GenerationCache(_read_names)
+_titles = GenerationCache[list[str]](lambda reader: reader.graph.section_titles(NAMES_MAX))
 
 
 NEAREST_MAX: Final = 5
@@ -371,6 +371,32 @@ SHORTEST: Final = 3
 
 CANDIDATES_MAX: Final = 40
 """Maximum number of similar names that are ranked."""
+
+
+PARTS_MAX: Final = 12
+"""Maximum number of words of a title that are compared."""
+
+
+def near_titles(title: str, tree: Tree, reader: Reader) -> list[str]:
+    """Return the titles of sections that contain a title, ignoring case, shortest first, or else that are
+    spelled, or have a word spelled, most like it."""
+    plain = title.casefold()
+    titles = _titles.get(tree, reader)
+    found = sorted((each for each in titles if plain in each.casefold()), key=lambda each: (len(each), each))
+    if not found and len(plain) >= SHORTEST:
+        from rapidfuzz import process
+        from rapidfuzz.distance import OSA
+
+        parts = [
+            (part, each)
+            for each in titles
+            for part in (each.casefold(), *each.casefold().split()[:PARTS_MAX])
+        ]
+        most = _allowed(f"{plain}.")
+        plains = [part for part, _ in parts]
+        near = process.extract(plain, plains, scorer=OSA.distance, score_cutoff=most, limit=CANDIDATES_MAX)
+        found = list(dict.fromkeys(parts[at][1] for _, _, at in near))
+    return found[:NEAREST_MAX]
 
 
 def styles(name: str) -> tuple[str, ...]:

@@ -82,6 +82,13 @@ class GraphQueries:
         )
         return [base for (base,) in rows]
 
+    def section_titles(self, limit: int) -> list[str]:
+        """Return the distinct titles of sections, sorted."""
+        rows = self._db.execute(
+            "SELECT DISTINCT base FROM definitions WHERE kind = 'section' ORDER BY base LIMIT ?", (limit,)
+        )
+        return [base for (base,) in rows]
+
     def import_edges(self) -> list[ImportEdge]:
         """Return the imports between files, by importer and target."""
         return [ImportEdge(*row) for row in self._db.execute(f"{_EDGES} {_GROUPED}")]

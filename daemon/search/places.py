@@ -107,9 +107,10 @@ _QUOTED = r"[\"\u201c][^\"\u201d]+[\"\u201d]"
 _TITLE = rf"{_QUOTED}|[A-Z\d][\w.-]*(?: [A-Z][\w.-]*)*"
 _PLACES: Final[tuple[tuple[PlaceKind, str], ...]] = (
     ("filter", _FILTER),
+    ("section", r"\A(?i:section|chapter|heading) (?P<name>[^\s\"\u201c][^\n]*)"),
     (
         "section",
-        rf"\b(?i:section|chapter|heading) (?P<name>{_TITLE}|(?<=in section )\w+|(?<=\Asection )\w+)",
+        rf"\b(?i:section|chapter|heading) (?P<name>{_TITLE}|(?<=in section )\w+)",
     ),
     ("section", rf"\bthe (?P<name>{_QUOTED}|[A-Z]\w+) section\b"),
     ("class", rf"{_IN}class (?P<name>[A-Z]\w*)"),

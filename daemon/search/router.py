@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from ..graph.service import near_titles
 from ..index.records import ChunkPlace, LexicalDamaged, LexicalHit, StoredChunk
 from ..index.service import LexicalHandle, Reader, query_terms
 from ..project.service import Tree
@@ -89,6 +90,9 @@ TEXT_LINES = 6
 TEXT_SHOWN = 60
 """Maximum characters of a found text that a reason quotes."""
 
+TITLE_WORDS = 4
+"""Maximum number of words that are taken for an unknown title; more of them ask for something."""
+
 MEANING_FLOOR = 0.3
 """Minimum cosine of a chunk that has no word of the question. The chunks nearest to a nonsense question lie
 below it."""
@@ -134,12 +138,19 @@ def gather(
     section = structural.section(decided, tree, reader, limit, chosen) if taken == "positional" else ()
     if not section and (taken == "positional" or (taken == "structural" and decided.places)):
         chosen, where = narrow(chosen, decided.places, tree, reader)
-        if taken == decided.route == "positional" and decided.alone and chosen == given:
-            evidence = (*evidence, f"there is no section {decided.places[0].name}")
-            nothing = Candidates()
-            return GatheredCandidates(
-                question, taken, taken, evidence, chosen, nothing, {}, None, answer=(), is_final=True
+        if taken == decided.route == "positional" and decided.alone:
+            title = decided.places[0].name
+            near = near_titles(title, tree, reader)
+            also = f"; there are: {', '.join(near)}" if near else ""
+            evidence = (*evidence, f"there is no section {title}{also}")
+            is_title = (
+                len(title.split()) <= TITLE_WORDS and len({place.name for place in decided.places}) == 1
             )
+            if near or (chosen == given and is_title):
+                nothing = Candidates()
+                return GatheredCandidates(
+                    question, taken, taken, evidence, given, nothing, {}, None, answer=(), is_final=True
+                )
         evidence = (*evidence, where)
     paths = chosen.files(tree)
     if chosen.symbol:

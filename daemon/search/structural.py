@@ -45,6 +45,7 @@ from ..graph.service import (
 from ..index.records import Definition, StoredChunk
 from ..index.service import Reader
 from ..languages.shared.language import language_of
+from ..project.records import PROSE_LANGUAGES
 from ..project.service import Tree, has_module
 from .candidates import definitions_of
 from .filters import EVERYTHING, Filter
@@ -194,7 +195,7 @@ def section(
         return ()
     title = f"#{decided.places[0].name}"
     found = answer("definition", (title,), tree, reader, limit, chosen, chosen.files(tree))
-    return found.hits if not found.guess else ()
+    return tuple(hit for hit in found.hits if hit.node is not None and hit.node.kind == "section")
 
 
 def _has_same_words(meaning: Meaning) -> bool:
@@ -241,12 +242,24 @@ def _asked(
     return _OF_TOGETHER[relation](meanings, graph)
 
 
-def _definitions(meaning: Meaning, _: CodeGraph) -> Iterator[list[FoundPlace]]:
+def _definitions(meaning: Meaning, graph: CodeGraph) -> Iterator[list[FoundPlace]]:
     yield [
-        at_definition(each, meaning.certainty, DEFINED, distance=each.symbol.depth)
+        at_definition(each, meaning.certainty, DEFINED, distance=_distance(each, graph))
         for each in meaning.definitions
     ]
     yield [FoundPlace(path, 1, 0, "resolved", "", "this file") for path in meaning.files]
+
+
+def _distance(definition: Definition, graph: CodeGraph) -> int:
+    """Return how far a definition is nested; sections of data (`[settings]`) come behind those of prose."""
+    is_data = definition.symbol.kind == "section" and (
+        graph.tree.files[definition.path].language not in PROSE_LANGUAGES
+    )
+    return definition.symbol.depth + is_data * BEHIND_SECTIONS
+
+
+BEHIND_SECTIONS: Final = 100
+"""More than the levels of headings in any document."""
 
 
 def hits_of(

@@ -141,6 +141,8 @@ def test_an_empty_answer_of_the_graph_is_followed_by_words(tmp_path: Path) -> No
         ),
         ("how do Cart and fill connect", "no path of at most 14 references connects them"),
         ("section Nowhere", "there is no section Nowhere"),
+        ("section Fill", "there is no section Fill; there are: Filling, How to Fill"),
+        ("section Fileing", "there is no section Fileing; there are: Filling"),
     ],
 )
 def test_what_there_is_not_is_said_in_one_line_and_nothing_else_is_shown(
@@ -169,6 +171,9 @@ def test_other_questions_about_what_there_is_not_are_searched(cart: Indexed, tex
     [
         ("section Filling", ["guide.rst#Carts/Filling"]),
         ("section carts", ["guide.rst#Carts"]),
+        ("section how to fill", ["guide.rst#Carts/How to Fill"]),
+        ("Section carts/filling?", ["guide.rst#Carts/Filling"]),
+        ("section settings", ["more.rst#SETTINGS", "guide.rst#Carts/Settings", "a.cfg#settings"]),
         ("the Filling section says what of drop", None),
     ],
 )
@@ -198,7 +203,12 @@ def test_a_relation_of_code_is_not_asked_of_documents(tmp_path: Path) -> None:
 def cart(tmp_path_factory: pytest.TempPathFactory) -> Indexed:
     files: dict[str, str | bytes] = {
         "c.py": "class Cart:\n    pass\n\n\ndef fill():\n    pass\n\n\ndef fill_carts():\n    fill_cart_twice()\n",
-        "guide.rst": "Carts\n=====\n\nHow they are kept.\n\nFilling\n-------\n\nOne by one.\n",
+        "a.cfg": "[settings]\nx = 1\n",
+        "more.rst": "SETTINGS\n========\n\nMore of them.\n",
+        "guide.rst": (
+            "Carts\n=====\n\nHow they are kept.\n\nFilling\n-------\n\nOne by one.\n\n"
+            "How to Fill\n-----------\n\nSlowly.\n\nSettings\n--------\n\nSome.\n"
+        ),
     }
     return indexed(tmp_path_factory.mktemp("cart"), files)
 
