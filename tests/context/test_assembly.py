@@ -467,7 +467,8 @@ def test_larger_contexts_have_more_of_what_was_found_and_lose_nothing_else(desk:
         last = ids
         counts.append(sum(one["type"] == "document" for one in built.reply["slices"]))
     assert counts == sorted(counts)
-    assert counts[0] <= 20
+    # What weighs much is shortened before it is left out: of 500 tokens 375 are for slices of at least 18.
+    assert counts[0] <= 20, "found slices of the smallest context, most of them a line"
     assert counts[-1] > 30
     assert "dependency:user.py" in last
 
