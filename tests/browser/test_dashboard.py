@@ -63,7 +63,7 @@ def test_what_a_pruning_takes_is_shown_first(page: Page, site: Site, tmp_path: P
         experience = {"decision": f"Old {number}", "agent_id": "a", "session_id": "s"}
         site.daemon.call("GraftExperience", cwd=str(root), experience=experience)
     page.goto(f"{site.address}/knowledge/decisions/prune?project={root}")
-    page.get_by_label("All but the newest").fill("1")
+    page.get_by_label("not among the newest").fill("1")
     page.get_by_role("button", name="Preview").click()
     expect(page.locator("#preview")).to_contain_text("2 decisions would go, 1 stay")
     page.on("dialog", lambda dialog: dialog.accept())
