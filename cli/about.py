@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import platform
+import subprocess
+import sys
 
 import click
 
 from ..ipc.errors import RpcError
 from ..ipc.version import __version__
 from . import terminal
+from .app import PROGRAMS
 from .command import Run, command
 from .errors import CliError
 from .group import ALL_COMMANDS
@@ -32,6 +35,12 @@ def help_command(run: Run) -> None:
         foveal help items put
     """
     context = run.context.find_root()
+    if len(run.names) == 1 and any(run.names[0] in programs for programs in PROGRAMS.values()):
+        # It isn't imported here: it has an entry of its own, as small as can be.
+        asked = [sys.executable, "-m", "foveal", run.names[0], "--help"]
+        told = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.rstrip()  # noqa: S603 - ours
+        run.show({"help": told}, [told])
+        return
     for name in run.names:
         if not isinstance(context.command, click.Group):
             raise run.usage(f"{context.command_path} has no commands of its own")

@@ -63,7 +63,11 @@ PROGRAMS = {
 MODULES = {name: module for commands in SECTIONS.values() for name, module in commands.items()}
 
 SPELLINGS = {
-    **{frozenset((name, "--all")): ("help", "--all") for name in ("--help", "-h")},
+    **{
+        frozenset((name, option)): ("help", option)
+        for name in ("--help", "-h")
+        for option in ("--all", "--json")
+    },
     **{frozenset((name, "--json")): ("version", "--json") for name in ("--version", "-V")},
 }
 """Options that stand for a command with an option."""

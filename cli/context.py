@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -114,7 +115,10 @@ def context_command(run: Run) -> None:
             params["preview"] = run.preview or run.session_id == LAST
         timeout_s = CALL_TIMEOUT_S + (run.deadline_ms or 0) / 1000
         reply = client.call("GetContext", given(params), timeout_s)
-        remark = "" if run.as_json or run.quiet else _about_session(run, client, session)
+        remark = ""
+        if not (run.as_json or run.quiet):
+            with suppress(RpcError):  # the context counts as sent by now, and is printed whatever comes
+                remark = _about_session(run, client, session)
     if run.as_json:
         terminal.say_json(reply)
         return

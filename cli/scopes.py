@@ -15,7 +15,9 @@ COLUMNS = (
     Column("SCOPE", "scope_id"),
     path("PROJECT", "project"),
     words("AGENT", lambda scope: " ".join(filter(None, (scope.get("agent_name"), scope.get("agent_id"))))),
-    words("SESSION", lambda scope: scope.get("session_title") or scope.get("session_id") or "", 30),
+    words(
+        "SESSION", lambda scope: scope.get("session", {}).get("title") or scope.get("session_id") or "", 30
+    ),
     words("LAST PROMPT", lambda scope: scope.get("last_prompt") or "", 50),
     words("FOCUS", lambda scope: ", ".join([*scope["focus_paths"], *scope["expanded"]]), 60),
     number("TOKENS", lambda scope: f"{sum(scope.get('layers', {}).values()):,}"),

@@ -6,7 +6,7 @@ import html
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -103,6 +103,13 @@ def ago(value: str | float | None) -> Markup:
     return _time(value, Markup(" data-ago"), lambda at, _: since(at, datetime.now(UTC)))
 
 
+def day(text: str) -> str:
+    """Write a day (ISO 8601, in UTC) as seen from today: `today`, `yesterday`, `3 d ago`, then the date."""
+    now = datetime.now(UTC)
+    days = (now.date() - _parsed(text).date()).days
+    return "today" if days < 1 else "yesterday" if days == 1 else since(now - timedelta(days), now)
+
+
 def since(at: datetime, now: datetime) -> str:
     """Write the time from a moment until now in its largest unit, after a week the date; as times.js does."""
     seconds = (now - at).total_seconds()
@@ -158,6 +165,7 @@ def _parsed(text: str) -> datetime:
 
 
 FILTERS: Final[Mapping[str, Callable[..., Any]]] = {
+    "day": day,
     "number": number,
     "short": short,
     "share": share,

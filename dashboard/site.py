@@ -37,7 +37,7 @@ from .pages.sessions import SessionsPage
 from .pages.turn import TurnPage
 from .pages.usage import Usage
 from .prometheus import PrometheusFigures
-from .view import STATIC, NotOpen, View
+from .view import STATIC, NotOpen, ProjectChoice, View
 
 log = logging.getLogger(__name__)
 
@@ -135,8 +135,13 @@ class _Failures:
             return web.Response(body=to_json(error.to_map()), status=status, content_type="application/json")
         if error.code in (INTERNAL, TIMEOUT):
             self._view.page_failed(request.path)
+        try:
+            project = ProjectChoice("", await self._view.call("ListProjects"))
+        except (RpcError, DaemonUnavailable):
+            project = None
+        values = {"error": error, "code": status, "project": project}
         return await self._view.page(
-            request, "error.html", title=_heading(status), status=status, error=error, code=status
+            request, "error.html", title=_heading(status), status=status, picked="/project", **values
         )
 
 

@@ -108,6 +108,7 @@ class LinkerView:
         self.lead("AddSessionItem", session_id=self.session, type="rule", name="quoll")
         self.call("NotifyFile", **self.own, path="secret/quokka.py", event="opened")
         self.scope, self.users_scope = self.new_scope(), self.new_scope("")
+        self.childrens_scopes = [self.child_scope(agent) for agent in LIMITED[:2]]
         context = self.lead(
             "GetContext",
             **self.own,
@@ -173,6 +174,12 @@ class LinkerView:
             constraints=["keep off secret/quokka.py", f"keep off {SAID}", self.new_name("constraint")],
             agent_name=agent,
         )["scope_id"]
+        return scope
+
+    def child_scope(self, agent: str) -> str:
+        """Make a scope of a limited agent in the session of the lead."""
+        asked = {"session_id": self.session, "prompt": "the ledger", "agent_id": "child", "agent_name": agent}
+        scope: str = self.call("GetContext", **self.own, **asked)["scope_id"]
         return scope
 
     def graft(self, decision: str, files: list[str], agent: str = "lead") -> str:
@@ -344,6 +351,7 @@ REQUESTS: Mapping[str, Make] = {
     "GetScope": lambda world: [
         {"scope_id": world.scope},
         {"scope_id": world.scope, "layers": True, "turns": 3},
+        *({"scope_id": scope} for scope in world.childrens_scopes),
     ],
     "ListScopes": lambda world: [{}, world.own],
     "OpenProject": lambda world: [{"path": world.root}, world.own],

@@ -289,11 +289,11 @@ class DeliveryMethods(EngineMethods):
         context_id = request.context_id
         stored = await self._engine.deliveries.context(context_id)
         if stored is None or not await self._engine.permissions.may_see(stored.access, request.agent):
-            raise NotFound(
-                f"no context {context_id!r:.80}: it is older than history.days or was removed because of"
-                " history.max_mb, or never existed; an agent gets only contexts that it may see as a whole.",
-                "ListContexts names them",
-            )
+            kept = "isn't kept any more (history.days, history.max_mb), or never existed"
+            reason = f"turn {context_id!r:.80} {kept}"
+            if request.agent.is_named:
+                reason += "; an agent gets only contexts that it may see as a whole"
+            raise NotFound(f"{reason}.", "ListContexts names them")
         return stored
 
 

@@ -14,10 +14,10 @@ from ..config.linked import LinkedProject
 from ..context.records import ContextRequest
 from ..context.service import ScopeTurn, past_context, turns_of
 from ..core.errors import InvalidRequest, StateError, TooLarge
-from ..core.parameters import Texts
+from ..core.parameters import NonEmpty, Texts
 from ..core.times import iso_of
 from ..engine.service import EngineMethods
-from ..sessions.records import ContextFilter, ContextRow, Scope
+from ..sessions.records import ContextFilter, ContextRow, Scope, Session, SessionSummary
 from .context_replies import DroppedSliceReply, NearMissReply, ShownSlice
 from .marks import Count, File, Owner, Plain, Root, Said, Sent, SliceId, Text
 from .method import AgentRequest, Deadline, ScopeRequest, method, node_id_in, reply_of
@@ -114,14 +114,22 @@ class ScopeContext(Struct, frozen=True, kw_only=True):
     context: Sent[str]
 
 
+class ScopeSession(Struct, frozen=True, kw_only=True):
+    """The session of a scope: of the agent that owns it, who may be another than the scope's."""
+
+    agent_name: Owner[str]
+    title: Said[str]
+    ended: bool
+
+
 class ScopeReply(
     Struct,
     frozen=True,
     kw_only=True,
     rename={"id": "scope_id", "root": "project", "parent_id": "parent_scope_id", "hot": "hot_nodes"},
 ):
-    """A scope, with the attributes of `Scope`, the title of its session, and its latest context that answered
-    a prompt, else the latest.
+    """A scope, with the attributes of `Scope`, its session if that has a record, and its latest context that
+    answered a prompt, else the latest.
 
     `layers` are the tokens of that context by layer, `last_prompt` the first line of its prompt, and
     `last_used` is the time of the last delivery.
@@ -142,14 +150,14 @@ class ScopeReply(
     hot: tuple[HotFile, ...]
     created_at: Plain[str | UnsetType] = UNSET
     memory_bytes: Count[int]
-    session_title: Said[str | UnsetType] = UNSET
-    session_ended: bool | UnsetType = UNSET
+    session: ScopeSession | UnsetType = UNSET
     last_prompt: Said[str | UnsetType] = UNSET
     last_context_id: Said[str | UnsetType] = UNSET
     last_used: Plain[str | UnsetType] = UNSET
     layers: Count[dict[str, int] | UnsetType] = UNSET
     turns: list[ScopeTurnReply] | UnsetType = UNSET
     now: ScopeContext | UnsetType = UNSET
+    degraded: Text[list[str] | UnsetType] = UNSET
 
 
 class GetScopeRequest(ScopeRequest, frozen=True, kw_only=True):
@@ -161,7 +169,10 @@ class GetScopeRequest(ScopeRequest, frozen=True, kw_only=True):
 
 
 class ListScopesRequest(AgentRequest, frozen=True, kw_only=True):
+    """`session_id` asks for the scopes of one session."""
+
     cwd: str | None = None
+    session_id: NonEmpty | None = None
 
 
 class ScopesReply(Struct, frozen=True):
@@ -194,23 +205,29 @@ class ScopeMethods(EngineMethods):
     async def get(self, request: GetScopeRequest) -> ScopeReply:
         """Return a scope, with its hot nodes as of its last context; below."""
         scope = self._engine.scopes.get(request.scope_id)
-        latest, _ = await self._latest([scope], request)
+        latest, problem = await self._latest([scope], request)
+        degraded = [problem] if problem else []
         sessions = await self._sessions_of([scope])
         rows = latest.get(scope.id, [])
         reply = self._reply(scope, sessions.get(scope.session_id), rows)
         if request.turns:
             may_see = partial(self._engine.permissions.may_list, agent=request.agent)
-            found = await turns_of(self._engine.deliveries, scope.id, request.turns, may_see)
+            found, problems = await turns_of(self._engine.deliveries, scope.id, request.turns, may_see)
             reply = replace(reply, turns=[_turn(turn) for turn in found])
+            degraded += problems
         if request.layers:
-            reply = replace(reply, now=await self._now(scope, rows, request))
-        return reply
+            now, problem = await self._now(scope, rows, request)
+            reply = replace(reply, now=now)
+            degraded += [problem] if problem else []
+        return replace(reply, degraded=[*dict.fromkeys(degraded)])
 
     @method("ListScopes", policy="list", access="read")
     async def list_scopes(self, request: ListScopesRequest) -> ScopesReply:
         """List scopes, the most recently used first."""
         root = None if request.cwd is None else await self._engine.projects.root_of(request.cwd)
         scopes = self._engine.scopes.of_project(root)
+        if request.session_id is not None:
+            scopes = [scope for scope in scopes if scope.session_id == request.session_id]
         latest, problem = await self._latest(scopes, request)
         sessions = await self._sessions_of(scopes)
         found: list[ScopeReply] = []
@@ -238,21 +255,27 @@ class ScopeMethods(EngineMethods):
             found.setdefault(row.scope_id, []).append(row)
         return found, ""
 
-    async def _sessions_of(self, scopes: Sequence[Scope]) -> Mapping[str, tuple[str, bool]]:
-        """Return the titles of the sessions of scopes that have a record, by their ids, and which ended."""
+    async def _sessions_of(self, scopes: Sequence[Scope]) -> Mapping[str, ScopeSession]:
+        """Return the sessions of scopes that have a record, by their ids."""
         sessions, ids = self._engine.sessions, {scope.session_id for scope in scopes} - {""}
         if len(ids) == 1:
             one = (await sessions.find(ids.pop())).session
-            return {} if one is None else {one.id: (_title(one.name, one.current_intent), bool(one.ended))}
+            return {} if one is None else {one.id: _session(one)}
         listed = (await sessions.list(None)).sessions if ids else ()
-        return {each.id: (_title(each.name, each.current_intent), bool(each.ended)) for each in listed}
+        return {each.id: _session(each) for each in listed}
 
-    async def _now(self, scope: Scope, rows: Sequence[ContextRow], request: GetScopeRequest) -> ScopeContext:
-        """Return the context that the scope's last prompt would get now; without one, that of an empty
-        request. After news, which are small, it is one of the usual size."""
+    async def _now(
+        self, scope: Scope, rows: Sequence[ContextRow], request: GetScopeRequest
+    ) -> tuple[ScopeContext, str]:
+        """Return the context that the scope's last prompt would get now; without one that can be read, that
+        of an empty request, and why. After news, which are small, it is one of the usual size."""
         engine, agent = self._engine, request.agent
         project = await engine.projects.open_root(scope.root)
-        stored = await engine.deliveries.context(rows[0].id) if rows else None
+        stored, problem = None, ""
+        try:
+            stored = await engine.deliveries.context(rows[0].id) if rows else None
+        except StateError as error:
+            problem = str(error)
         asked = ContextRequest(task_type=scope.task_type) if stored is None else past_context(stored).request
         if stored is None or asked.news:
             limits = project.config.context
@@ -269,7 +292,7 @@ class ScopeMethods(EngineMethods):
             agent_type=agent.type,
         )
         reply = await engine.contexts.look(project, scope, asked, request.deadline_ms)
-        return convert({"dropped": [], **asdict(asked), **reply}, ScopeContext)
+        return convert({"dropped": [], **asdict(asked), **reply}, ScopeContext), problem
 
     async def _nodes(self, request: FocusRequest) -> list[str]:
         scope = self._engine.scopes.get(request.scope_id)
@@ -289,9 +312,7 @@ class ScopeMethods(EngineMethods):
             raise TooLarge(f"{len(nodes):,} nodes were named; at most {NODES_MAX:,} are taken in one call")
         return nodes
 
-    def _reply(
-        self, scope: Scope, session: tuple[str, bool] | None, rows: Sequence[ContextRow]
-    ) -> ScopeReply:
+    def _reply(self, scope: Scope, session: ScopeSession | None, rows: Sequence[ContextRow]) -> ScopeReply:
         last = rows[0] if rows else None
         used = iso_of(max(row.at for row in rows)) if rows else scope.created_at
         above = self._engine.scopes.origins_above(scope)
@@ -301,19 +322,20 @@ class ScopeMethods(EngineMethods):
             inherited_constraints=tuple(above),
             constraint_origins=[_origin(text, origin) for text, origin in above.items()],
             hot=tuple(reply_of(HotFile, node) for node in scope.hot),
-            session_title=UNSET if session is None else session[0] or UNSET,
-            session_ended=UNSET if session is None else session[1],
+            session=session or UNSET,
             last_prompt=UNSET if last is None else last.prompt or UNSET,
             last_context_id=UNSET if last is None else last.id,
             last_used=used or UNSET,
             layers=UNSET if last is None else last.layers,
             turns=UNSET,
             now=UNSET,
+            degraded=UNSET,
         )
 
 
-def _title(name: str, intent: str) -> str:
-    return name or intent.partition("\n")[0]
+def _session(one: Session | SessionSummary) -> ScopeSession:
+    title = one.name or one.current_intent.partition("\n")[0]
+    return ScopeSession(agent_name=one.agent_name, title=title, ended=bool(one.ended))
 
 
 def _origin(text: str, origin: Scope | None) -> ConstraintOrigin:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from ..core.parameters import NonEmpty, Texts
 from ..engine.service import EngineMethods
@@ -181,14 +182,16 @@ class SessionMethods(EngineMethods):
     @method("GetSession", policy="session", access="read")
     async def get(self, request: SessionRequest) -> SessionReply:
         """Return a session."""
-        return self._reply(await self._engine.sessions.get(request.session_id))
+        session = await self._engine.sessions.get(request.session_id)
+        heard = (await self._engine.timeline.heard(session.id)).get(session.id, "")
+        return self._reply(replace(session, last_observed=max(session.last_observed, heard)))
 
     @method("ListSessions", policy="list", access="read")
     async def list_sessions(self, request: ListSessionsRequest) -> SessionsReply:
         """List sessions, the most recently active first, without their content: `items` and `context_items`
         are numbers. `warnings` are about files that can't be read."""
         root = None if request.cwd is None else await self._engine.projects.root_of(request.cwd)
-        found = await self._engine.sessions.list(root)
+        found = await self._engine.sessions.list(root, await self._engine.timeline.heard())
         sessions = [reply_of(SessionSummaryReply, session) for session in found.sessions]
         return SessionsReply(sessions, list(found.warnings))
 
@@ -216,7 +219,8 @@ class SessionMethods(EngineMethods):
     async def resume(self, request: ResumeRequest) -> ResumeReply:
         """Resume a session; it gets the `always` items added in the meantime. With `keeps_window` the agent
         still has what it was sent before, so that `delta` goes on from there."""
-        session, resume = await self._engine.sessions.resume(request.session_id)
+        sessions, is_heard = self._engine.sessions, request.agent.is_named
+        session, resume = await sessions.resume(request.session_id, is_heard=is_heard)
         if not request.keeps_window:
             self._engine.context_log.forget_window(session.id)
         return ResumeReply(

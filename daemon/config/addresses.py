@@ -100,5 +100,7 @@ def applet_at(template: str, address: str) -> tuple[str, tuple[tuple[str, str], 
         pattern = re.escape(form).replace(r"\{slug\}", "([^/?#&]+)").replace(r"\{params\}", "(.*)")
         if template and (found := re.fullmatch(pattern, address)):
             slug, *query = found.groups()
-            return unquote(slug), tuple(parse_qsl("".join(query), keep_blank_values=True))
+            pairs = parse_qsl("".join(query), keep_blank_values=True)
+            # A parameter is kept as "name=value", which can't hold such a name.
+            return None if any("=" in name for name, _ in pairs) else (unquote(slug), tuple(pairs))
     return None

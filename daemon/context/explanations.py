@@ -160,7 +160,7 @@ def _answer(
 def _missing_definition(snapshot: ProjectSnapshot, asked: str) -> str:
     """Return that the file of a node id has no such definition, or "" if it has, or if that isn't known."""
     path = _path_of(snapshot, asked)
-    name = "" if asked.endswith(path) else asked.rpartition("#")[2]
+    name = asked.partition(f"{path}#")[2]  # a heading may hold a # too
     if not name or path not in snapshot.tree.files or snapshot.policy.hides(path):
         return ""
     try:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from ..core.errors import StateError
 from ..sessions.records import Access, ContextFilter, ContextRow, StoredContext
 from ..sessions.service import Deliveries
 from .delivered import past_context
@@ -44,11 +45,19 @@ class ScopeTurn(Struct, frozen=True):
 
 async def turns_of(
     deliveries: Deliveries, scope_id: str, most: int, may_see: Callable[[Access], Awaitable[bool]]
-) -> list[ScopeTurn]:
-    """Return the latest turns of a scope that the caller may see, the latest first. Raises `StateError`."""
+) -> tuple[list[ScopeTurn], list[str]]:
+    """Return the latest turns of a scope that the caller may see, the latest first, without those whose
+    record is damaged, and what is wrong with these. Raises `StateError` if none can be read."""
     chosen = ContextFilter(scope_id=scope_id, given=True)
     rows = await deliveries.contexts(chosen, most + 1, "", may_see)
-    stored = [found for row in rows if (found := await deliveries.context(row.id)) is not None]
+    stored, problems = list[StoredContext](), list[str]()
+    for row in rows:
+        try:
+            found = await deliveries.context(row.id)
+        except StateError as error:
+            problems.append(str(error))
+        else:
+            stored += [] if found is None else [found]
     news = [past_context(turn).request.news for turn in stored]
     turns = []
     for at, turn in enumerate(stored[:most]):
@@ -56,7 +65,7 @@ async def turns_of(
         earlier = zip(stored[at + 1 :], news[at + 1 :], strict=True)
         before = next((other for other, kind in earlier if kind == news[at]), None)
         turns.append(_turn(turn, news[at], before))
-    return turns
+    return turns, problems
 
 
 def _turn(stored: StoredContext, news: bool, before: StoredContext | None) -> ScopeTurn:

@@ -167,17 +167,23 @@ class ScopeService:
     async def previewed(
         self, project: Project, selector: ScopeSelector, may_change: Callable[[Scope], bool] = anybodys
     ) -> Scope:
-        """Return the scope of a selector as a request would change it, which doesn't stay with the scope of a
-        session or one that is named. Raises as `scope_for` does."""
+        """Return the scope of a selector as a request would make or change it. Nothing of it stays with a
+        session or a scope that is named. Raises as `scope_for` does."""
         if not (selector.scope_id or selector.session_id):  # such a scope is the request's own
             return await self.scope_for(project, selector, may_change)
-        lasting = replace(selector, focus_paths=None, constraints=None, parent_scope_id="", task_type="")
-        scope = await self.scope_for(project, lasting, may_change)
+        if selector.scope_id:
+            scope = self._scopes.get(selector.scope_id)
+        else:
+            identity = selector.identity(project.root)
+            scope = self._scopes.find(identity) or self._new(project, identity, selector)
         changed = self._changed(scope, selector, may_change)
-        if changed is scope:
+        if changed is scope and scope.id in self._scopes:
             return scope
         # Contexts are kept by revision, and this one has none of the numbers that stored scopes get.
-        parts = (changed.focus_paths, changed.constraints, changed.parent_id, changed.task_type)
+        parts = (
+            *(changed.focus_paths, changed.constraints, changed.parent_id, changed.task_type),
+            changed.agent_name,
+        )
         digest = hashlib.blake2b(repr(parts).encode(), digest_size=6).digest()
         return replace(changed, revision=-1 - int.from_bytes(digest, "big"))
 
@@ -199,7 +205,9 @@ class ScopeService:
     def with_hot(self, project: Project, scope: Scope) -> Scope:
         """Return the scope with the files that are being worked on now, once these are known."""
         hot = project.hot_nodes()
-        if project.state != "ready" or scope.hot == hot or self._scopes.get(scope.id) is not scope:
+        if project.state != "ready" or scope.hot == hot or scope.id not in self._scopes:
+            return scope
+        if self._scopes.get(scope.id) is not scope:
             return scope
         return self._scopes.update(replace(scope, hot=hot))
 
@@ -258,11 +266,12 @@ class ScopeService:
 
     # Helpers
 
-    def _create(self, project: Project, identity: str, selector: ScopeSelector) -> Scope:
+    def _new(self, project: Project, identity: str, selector: ScopeSelector) -> Scope:
+        """Return a scope that isn't in the table, under the same id for the same identity."""
         if selector.parent_scope_id:
             self._scopes.get(selector.parent_scope_id)  # raises `NotFound` with a hint
         scope = Scope(
-            id="",
+            id=f"s_{identity[:16]}",
             root=project.root,
             identity=identity,
             session_id=selector.session_id,
@@ -275,7 +284,10 @@ class ScopeService:
             hot=project.hot_nodes(),
             created_at=timestamp_of(self._system.now()),
         )
-        scope = self._scopes.add(replace(scope, inherited=self._scopes.constraints_above(scope)))
+        return replace(scope, inherited=self._scopes.constraints_above(scope))
+
+    def _create(self, project: Project, identity: str, selector: ScopeSelector) -> Scope:
+        scope = self._scopes.add(self._new(project, identity, selector))
         project.hot_files.note_asked(scope.focus_paths)
         self._events.publish("scope.created", {"scope_id": scope.id, "project": scope.root})
         self._evict(scope.id)

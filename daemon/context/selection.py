@@ -10,8 +10,8 @@ Guarantees:
 - With nothing in focus found ones above `HEAVY` enter so after `BODIES_CHARACTERS` of whole ones.
 - Then found slices become whole and anchors grow, by steps in an order that doesn't depend on the limits
   either, up to the first step that doesn't fit. Meanwhile `FOCUS_SHARE` of the room is kept for files in
-  focus, as far as they need it, and they become whole in it, the smallest first. So what is whole within a
-  limit is whole within a larger one.
+  focus, as far as they need it, and they become whole in it, the smallest first, each within its part. So
+  what is whole within a limit is whole within a larger one.
 - The room that is left then goes to the next slices, in part.
 - Required slices come before all others. No other slice is dropped while `LEAST_TOKENS` remain, since
   shortest forms take no more; slices with a larger shortest form come last.
@@ -606,14 +606,19 @@ class _Steps:
 
 
 def _open(opened: Iterable[Slice], remaining: _Remaining) -> None:
-    """Make files in focus whole, the smallest first, up to the first that doesn't fit."""
-    for piece in sorted(opened, key=lambda item: item.full_characters):
-        if not remaining.can_grow(piece):
-            continue
+    """Make files in focus whole, the smallest first, up to the first that needs more than its part of the
+    room: the others would show less than in a smaller context."""
+    waiting = sorted(filter(remaining.can_grow, opened), key=lambda item: item.full_characters)
+    for taken, piece in enumerate(waiting):
         if not remaining.may_hold(piece.full_characters):
             return
+        paid, files = remaining.costs[piece.id], len(waiting) - taken
         longer = remaining.longer(piece, (piece.full_characters,))
-        if longer is not None and not remaining.replace(piece, *longer):
+        if longer is None:
+            continue
+        tokens, size = longer[1].tokens - paid.tokens, longer[1].bytes - paid.bytes
+        is_fair = tokens * files <= remaining.tokens and size * files <= remaining.bytes
+        if not is_fair or not remaining.replace(piece, *longer):
             return
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from ..core.sized_cache import SizedCache
 from ..index.records import Definition, Link
 from ..index.service import Reader
-from ..languages.shared.language import family_of
+from ..languages.shared.language import LANGUAGES, family_of
 from ..languages.shared.qualified_names import base_name, without_number
 from ..project.service import Tree, is_built, role_of
 
@@ -278,6 +278,11 @@ class CodeGraph:
         """Whether a file holds tests or examples, whose calls aren't uses. `build/` may hold sources."""
         record = self.tree.files.get(path)
         return role_of(path, record.language if record else "") in {"test", "example"}
+
+    def is_code(self, path: str) -> bool:
+        """Whether a file's language has references; documents and data have none."""
+        record = self.tree.files.get(path)
+        return record is not None and bool(LANGUAGES.get(record.language, LANGUAGES["text"]).references)
 
     def place(self, path: str) -> int:
         """Return a file's rank in answers: sources first, then tests, then examples, built copies and the

@@ -13,6 +13,7 @@ from ..index.records import Link
 from ..languages.shared.qualified_names import base_name
 from .code_graph import (
     CALLS,
+    CLASSES,
     CONSTRUCTORS,
     FOUND_MAX,
     LISTED_MAX,
@@ -265,18 +266,27 @@ def _is_test(place: Link | FoundPlace, graph: CodeGraph) -> bool:
     """Whether a place in a test file is in a test, by the names that its language's runners look for; in
     other languages any place may be in one."""
     number = place.scope if isinstance(place, Link) else place.node
+    family = graph.family(place.path)
+    if family not in _TESTS:
+        return True
     known = graph.definitions([number]).get(number)
-    pattern = _TESTS.get(graph.family(place.path))
-    return pattern is None or (known is not None and pattern.search(known.symbol.name) is not None)
+    pattern = (_TEST_CLASSES if known and known.symbol.kind in CLASSES else _TESTS).get(family)
+    return bool(known and pattern and pattern.search(known.symbol.name))
 
 
 _COMPOUND: Final = re.compile(r"[^\W_]_[^\W_]|[^\W\dA-Z_][A-Z]")
 
 _TESTS: Final = {
-    "python": re.compile(r"(?:^|\.)(?:test|Test|[A-Z]\w*Tests?(?=\.)|[A-Z]\w*TestCase(?=\.))"),
+    "python": re.compile(r"(?:^|\.)test"),
     "go": re.compile(r"^(?:Test|Benchmark|Example|Fuzz)(?![a-z])|\.Test[A-Z_]"),
 }
-"""How the names of tests look, by family of languages; methods of Go's suites begin with `Test` too."""
+"""How the names of test functions look, by family of languages; what is nested in one is part of it, while a
+class has helpers too. Methods of Go's suites begin with `Test` as well."""
+
+_TEST_CLASSES: Final = {
+    "python": re.compile(r"(?:^|\.)(?:Test\w*|\w+Tests?|\w+TestCase)(?:~\d+)?$|(?:^|\.)test")
+}
+"""How the names of classes of tests look: what the body of one refers to, all of its tests reach."""
 
 
 def _told_of_impact(reached: Sequence[Reached], graph: CodeGraph, meaning: Meaning) -> list[FoundPlace]:

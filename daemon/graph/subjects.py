@@ -22,11 +22,14 @@ SUBJECT_MAX: Final = 300
 """Maximum characters of a name."""
 
 
-def meaning_of(written: str, graph: CodeGraph, *, files_first: bool = False) -> Meaning:
+def meaning_of(
+    written: str, graph: CodeGraph, *, files_first: bool = False, in_code: bool = False
+) -> Meaning:
     """Return the meaning of a name, tried as a node id, path or line of a file, title of a section,
-    as written, as part of a
-    file's name, as an external name, in another case style, and as a misspelling. With `files_first` modules
-    come before definitions."""
+    as written, as part of a file's name, as an external name, in another case style, and as a misspelling.
+
+    With `files_first` modules come before definitions. With `in_code` a name isn't that of a document or of
+    data, unless it is a path."""
     subject = written.strip()[:SUBJECT_MAX].strip("`'\"\u201c\u201d\u2018\u2019 ,;!?()")
     nothing = Meaning(subject, base_name(_dotted(subject)))
     if not subject.strip("./#:~$@"):
@@ -36,9 +39,23 @@ def meaning_of(written: str, graph: CodeGraph, *, files_first: bool = False) -> 
     if meaning is None:
         ways = (_as_module, _as_name) if files_first else (_as_name, _as_module)
         name = _dotted(subject)
-        found = (way(subject, name, graph) for way in (*ways, _as_external, _in_other_words))
-        meaning = next((item for item in found if item is not None), None)
+        found = [way(subject, name, graph) for way in ways]
+        kept = [_in_code(each, graph) if each and in_code else each for each in found]
+        meaning = next(filter(None, (*kept, _as_external(subject, name, graph))), None)
+        if meaning is None and any(found):  # a similar name isn't what was written
+            return replace(nothing, remarks=(f"no code is named `{subject}`, only documents or data",))
+        meaning = meaning or _in_other_words(subject, name, graph)
     return meaning or replace(nothing, near=_near(nothing.name, graph)[0])
+
+
+def _in_code(meaning: Meaning, graph: CodeGraph) -> Meaning | None:
+    """Return a meaning without documents and data, None if nothing is left."""
+    definitions = tuple(each for each in meaning.definitions if graph.is_code(each.path))
+    files = tuple(path for path in meaning.files if graph.is_code(path))
+    if not definitions and not files:
+        return None
+    total = meaning.total - len(meaning.definitions) + len(definitions)
+    return replace(meaning, definitions=definitions, total=total, files=files)
 
 
 def _as_node(subject: str, graph: CodeGraph) -> Meaning | None:

@@ -9,9 +9,10 @@ from itertools import islice
 
 from msgspec import Struct
 
-from ..languages.shared.parse import parse_source
+from ..languages.shared.language import LANGUAGES
 from ..languages.shared.records import ParsedFile, SplitPoint, Symbol
 from ..languages.shared.source_text import clean_source
+from ..languages.shared.symbols import block_sections
 from ..project.records import TextKind
 from ..project.service import kind_of_text
 from .divider import MAX_CHARACTERS, Divider, Range
@@ -64,7 +65,7 @@ def chunk_source(path: str, source: bytes, parsed: ParsedFile, language: str) ->
     lines = text.split("\n")
     symbols: Sequence[Symbol] = parsed.symbols
     if kind.kind == "prose" and not language:
-        symbols = parse_source(source, "text").symbols
+        symbols = tuple(block_sections(text, LANGUAGES["text"], len(lines) - (not lines[-1])))
     ranges = Divider(lines, kind.kind, symbols, _points(parsed, symbols, kind)).divide()
     labels = _Labels(symbols, _PLAIN_KINDS[kind.kind])
     return tuple(_chunks(lines, ranges, labels, kind))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from .shared.language import Language
 
@@ -18,29 +18,78 @@ def headings(language: str, text: str) -> Iterator[Heading]:
     """Yield a document's headings in order.
 
     A heading is a line that is underlined, and perhaps overlined, by a repeated punctuation mark over at
-    least its length; marks rank by their first use, as in reStructuredText. AsciiDoc also has `== Title`,
-    and MDX `## Title`, outside of fenced code.
+    least its length; marks rank by their first use, as in reStructuredText. AsciiDoc has `== Title` and, in
+    its older style, lines underlined over their length; MDX has `## Title`. Neither has any in its blocks.
     """
     lines = text.split("\n")
-    yield from _marked(lines) if language == "mdx" else _underlined(lines)
+    if language == "mdx":
+        yield from _marked(lines, _outside_fences(lines), _NUMBER_SIGNS)
+    elif language == "asciidoc":
+        outside = list(_outside_blocks(lines))
+        yield from sorted([*_marked(lines, outside, _EQUALS_SIGNS), *_of_older_style(lines, outside)])
+    else:
+        yield from _underlined(lines)
 
 
-def _marked(lines: Sequence[str]) -> list[Heading]:
-    """Return the headings that begin with number signs."""
-    found: list[Heading] = []
-    fenced = False
+def _marked(lines: Sequence[str], outside: Iterable[int], marks: str) -> list[Heading]:
+    """Return the headings that begin with signs, by the indices of the lines that aren't in blocks."""
+    found = ((index, re.fullmatch(marks, lines[index][:MAX_TITLE])) for index in outside)
+    return [(index, len(match[1]), _plain(match[2])) for index, match in found if match is not None]
+
+
+def _outside_fences(lines: Sequence[str]) -> Iterator[int]:
+    """Yield the indices of lines outside of fenced code, which a fence of the same mark ends that is no
+    shorter and stands alone."""
+    fence = ""
     for index, line in enumerate(lines):
-        if line.startswith(("```", "~~~")):
-            fenced = not fenced
-        elif line.startswith("#") and not fenced:
-            match = re.fullmatch(_NUMBER_SIGNS, line[:MAX_TITLE])
-            if match is not None:
-                found.append((index, len(match[1]), _plain(match[2])))
-    return found
+        match = re.fullmatch(_FENCE, line)
+        if fence:
+            if match is not None and match[1].startswith(fence) and not match[2].strip():
+                fence = ""
+        elif match is not None and not (match[1][0] == "`" and "`" in match[2]):
+            fence = match[1]
+        else:
+            yield index
+
+
+def _outside_blocks(lines: Sequence[str]) -> Iterator[int]:
+    """Yield the indices of lines of AsciiDoc outside of delimited blocks, of which some hold others."""
+    blocks: list[str] = []
+    for index, text in enumerate(lines):
+        line = text.rstrip()
+        if blocks and line == blocks[-1]:
+            blocks.pop()
+        elif (
+            (not blocks or blocks[-1][0] in "=*_")
+            and re.fullmatch(_DELIMITER, line)
+            and (blocks or not _is_underline(lines, index))
+        ):
+            blocks.append(line)
+        elif not blocks:
+            yield index
+
+
+def _is_underline(lines: Sequence[str], index: int) -> bool:
+    """Whether a line of AsciiDoc underlines a title: the one line of its paragraph, as long but for one."""
+    line, title = lines[index].rstrip(), lines[index - 1].rstrip() if index else ""
+    return (
+        line[:1] in _OLDER_RANKS
+        and re.fullmatch(_UNDERLINE, line) is not None
+        and title[:1].isalnum()
+        and abs(len(title) - len(line)) <= 1
+        and (index < 2 or not lines[index - 2].strip() or lines[index - 2].startswith("["))
+    )
+
+
+def _of_older_style(lines: Sequence[str], outside: Iterable[int]) -> Iterator[Heading]:
+    """Yield the underlined titles of AsciiDoc."""
+    for index in outside:
+        if lines[index][:1] in _OLDER_RANKS and _is_underline(lines, index):
+            yield index - 1, _OLDER_RANKS.index(lines[index][0]) + 1, _plain(lines[index - 1].strip())
 
 
 def _underlined(lines: Sequence[str]) -> list[Heading]:
-    """Return the headings of reStructuredText, and those of AsciiDoc."""
+    """Return the headings of reStructuredText and plain text, which may have marked ones as well."""
     ranks: dict[tuple[str, bool], int] = {}
     found: list[Heading] = []
     for index, line in enumerate(lines):
@@ -81,6 +130,10 @@ def _plain(title: str) -> str:
 _UNDERLINE = r"([=\-~^\"'`#*+.:_])\1{2,}[ \t]*"
 _EQUALS_SIGNS = r"(={1,6})[ \t]+([^\s=].*)"
 _NUMBER_SIGNS = r"(#{1,6})[ \t]+(\S.*)"
+_FENCE = r"[ \t]*(`{3,}|~{3,})(.*)"
+_DELIMITER = r"([\-.=*_+/])\1{3,}|```"
+_OLDER_RANKS = "=-~^+"
+"""The marks that underline titles in AsciiDoc, from the highest."""
 _ROLE = r":[\w:+-]{1,40}:`([^`<]*)(?:<[^`]*)?`"
 
 LANGUAGES = (

@@ -46,6 +46,10 @@ _UNDOES = re.compile(r"\b(?:revert|undo|undid|roll(?:ed|ing)? ?back)", re.IGNORE
 ROUNDS_MAX = 3
 """Maximum checks in a row: what is linked to its commit may be undone, or restored, already."""
 
+AGAIN_S = 10.0
+"""Seconds until git is asked again where it failed, unless another commit is checked out: each list of
+decisions and each context would wait for it."""
+
 LATER_MAX = 3
 """Maximum number of later commits that each of them is compared with."""
 
@@ -62,6 +66,8 @@ class CommitMarks:
         self._seen: dict[tuple[str, bool | None], object] = {}
         """What the last check saw that changed nothing: of a project, the pool's generation and all HEADs; of
         a work tree with its own experiences or with others', its HEAD and the experiences' edits."""
+        self._failed: dict[str, tuple[object, float]] = {}
+        """Of a project, with which HEADs git failed, and until when it isn't asked again (monotonic)."""
 
     def look(self, project: PoolOwner) -> None:
         """Check a project in the background."""
@@ -100,6 +106,9 @@ class CommitMarks:
         living = {} if pool.view is None else pool.view.living()
         roots = dict.fromkeys((project.root, *(tree.root for tree in living.values())))
         heads = {root: git.head(root, self._system) for root in roots}
+        failed, until = self._failed.get(project.root, (None, 0.0))
+        if failed == heads and self._system.monotonic() < until:
+            return due, {}
         of_all = pool.generation, tuple(heads.items()), tuple(living)
         if self._seen.get((project.root, None)) == of_all:
             return due, {}
@@ -116,7 +125,10 @@ class CommitMarks:
                 if is_gone:
                     found += _landed(root, experiences, history, {edit.experience_id for edit in found})
             except git.GitError as error:
-                log.info("git says nothing of the commits of %s: %s", root, error)
+                if failed != heads:
+                    log.info("git says nothing of the commits of %s: %s", root, error)
+                failed = heads
+                self._failed[project.root] = heads, self._system.monotonic() + AGAIN_S
                 seen.clear()
                 continue
             due += found

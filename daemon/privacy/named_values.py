@@ -141,14 +141,15 @@ _WORDS_TO_END = re.compile(
     re.MULTILINE,
 )
 _EXPRESSION = re.compile(
-    r"(?=.*[a-z][._][a-z])[A-Za-z_$][\w.$]*"
-    r"(?: (?:or|and|if|else|is|not|in|[?:&|+]{1,2}) [A-Za-z_$][\w.$]*)+\Z"
+    r"[A-Za-z_$][A-Za-z_.$]*(?: (?:or|and|if|else|is|not|in|[?:&|+]{1,2}) [A-Za-z_$][A-Za-z_.$]*)+\Z"
 )
-"""Code that joins names, such as `key_password or conf.key_password`."""
+"""Names that may be joined in code, such as `key_password or conf.key_password`; words may be too."""
 _COMMAND = re.compile(
-    r"(?P<value>\S+)[ \t]+(?=&&|\.{0,2}/\S|[a-z][\w-]* (?:.* )?(?:--?[a-z]|\.{0,2}/\S|&&|[A-Z]{4,}(?: |\Z)))"
+    r"(?P<value>\S+) (?P<program>[a-z]{2,}|\./[a-z_-]+(?:\.[a-z]{2,3})?)"
+    r"(?P<options>(?: [a-z-]+)* (?:--?[a-z]|\.{0,2}/[a-z]))?(?: |\w|\Z)"
 )
-"""A value before the command that it is given to, as in `PASSWORD=value ./run.sh --now`."""
+"""A value before what may be the command that it is given to, as in `PASSWORD=value ./run.sh --now`."""
+_ASSIGNED = re.compile(r"(?:\A|\n)[ \t]*(?:export[ ])?[\w.-]+[ ]?[=:]")
 _FLAGS_BEHIND = re.compile(r"[ \t]*(?:\r?$|\Z|[ \t]-|\\|\||>|&&|;|[ \t]https?:)", re.MULTILINE)
 _LINE_START = re.compile(
     r"[ \t]*(?:(?:export|set|setx|setenv|declare -x|env|ENV|ARG|local|readonly|[-+*#;>]|//|--"
@@ -530,10 +531,10 @@ def _to_end(text: str, place: int, before: str, sep: str, kind: NameKind, name: 
         if found and " " in found["value"].strip() and kind is NameKind.PASSWORD and sep.strip() != ":=":
             qualified = name.lower() not in {"password", "passwd", "pwd", "pass", "pw"}
             value = found["value"].rstrip()
-            if _EXPRESSION.match(value):
+            if sep.endswith("= ") and _joins_names(value, name):
                 return None
-            if sep == "=" and (command := _COMMAND.match(value)) and is_secret(command["value"], kind, name):
-                return place, place + command.end("value")
+            if sep == "=" and (end := _end_before_command(text, place, value, name)):
+                return place, place + end
             words = (qualified or re.search(r"\d", value)) and not value.endswith((",", "."))
             if words and is_secret(value, kind, name) and _in_settings(text, place):
                 return place, place + len(value)
@@ -558,6 +559,35 @@ def _to_end(text: str, place: int, before: str, sep: str, kind: NameKind, name: 
     ):
         return None
     return span if _in_settings(text, place) else None
+
+
+def _joins_names(value: str, name: str) -> bool:
+    """Whether a value is code that joins names of secrets, its own among them, rather than words of a pass
+    phrase."""
+    sides, own = value.split(" ")[::2], name.rpartition(".")[2]
+    return (
+        _EXPRESSION.match(value) is not None
+        and any(own in side for side in sides)
+        and all(kind_of_name(side) is not NameKind.NONE for side in sides)
+    )
+
+
+def _end_before_command(text: str, place: int, value: str, name: str) -> int:
+    """Return the length of a value of the environment that a command follows; 0 if all may be a pass phrase.
+
+    It is surely a command if its options or paths follow, or if the name is the program's, as in
+    `BORG_PASSPHRASE=value borg list`. Between other settings it is none, and after a word it may be one.
+    """
+    command = _COMMAND.match(value) if name.isupper() else None
+    if command is None or not is_drawn(command["value"], quoted=True, least=RANDOM_MIN):
+        return 0
+    if not command["options"] and not name.lower().startswith(command["program"]):
+        return 0
+    line = text.rfind("\n", 0, place)
+    above = text[text.rfind("\n", 0, max(line, 0)) + 1 : max(line, 0)]
+    below = text[text.find("\n", place) :][:LINE_MAX] if "\n" in text[place:] else ""
+    is_setting = _ASSIGNED.match(above) or _ASSIGNED.match(below)
+    return 0 if is_setting else command.end("value")
 
 
 def _in_line(text: str, place: int, before: str, sep: str, kind: NameKind, name: str) -> Span | None:

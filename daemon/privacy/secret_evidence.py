@@ -47,8 +47,13 @@ BARE_MIN = 20
 BEGIN_MAX = 128
 """Maximum characters of a value that are searched for a reference or placeholder."""
 
-MNEMONIC_WORDS = 12
-"""Minimum words of a wallet's mnemonic (BIP 39); fewer are an aid to remember something."""
+CACHED = 512
+"""Number of values whose verdict is kept: long texts repeat their values, such as `password=` in a row, and a
+prompt is asked about for its context, search and history."""
+
+MNEMONIC_WORDS = 6
+"""Minimum words of a wallet's mnemonic, which has 12 or more (BIP 39) but may be cut; fewer are an aid to
+remember something, unless the name has another word for a secret."""
 
 PHRASE_WORDS_MAX = 6
 """A value with spaces has no more words; a sentence has. After `passphrase` there may be twice as many."""
@@ -143,6 +148,8 @@ _CODED = re.compile(
 _ADDRESS = re.compile(r"@[\w-]+\.[A-Za-z]|@\d")
 _PUBLIC = re.compile(r"MII|AAAA|LS0t|sha\d{1,3}-")
 """How certificates, public keys and digests begin."""
+_OTHER_SECRET = re.compile(r"(?i)pass|phrase|psk|pwd|secret|word|key|seed|wallet|pin|auth|cred")
+"""What a name has that speaks of a secret beside `mnemonic`."""
 _LETTER_RUNS = re.compile(r"[A-Za-z][a-z]{3,}")
 _KINDS = tuple(re.compile(kind) for kind in (r"[a-z]", r"[A-Z]", r"\d", r"[^A-Za-z0-9_.\-/]"))
 
@@ -161,6 +168,7 @@ def is_reference(value: str) -> bool:
     return low.strip("!?[]") in _TYPES or _is_series(low) or _is_of_nouns(begin)
 
 
+@lru_cache(maxsize=CACHED)
 def is_secret(value: str, kind: NameKind, name: str = "") -> bool:
     """Whether a literal, quoted or unmistakable by its place, is the secret that its name announces."""
     if kind is NameKind.NONE or is_reference(value) or _same(value, name):
@@ -202,6 +210,7 @@ def _is_key_of_service(value: str, name: str) -> bool:
     )
 
 
+@lru_cache(maxsize=CACHED)
 def is_bare_secret(value: str, kind: NameKind, name: str = "") -> bool:
     """Whether an unquoted value that could be code is a secret: no name, no chain of names."""
     if not is_secret(value, kind, name):
@@ -325,9 +334,9 @@ def _is_phrase(value: str, name: str) -> bool:
     words = [word.strip(".,:;!?'").lower() for word in value.split()]
     if value[-1:] in ".:?!" or re.search(r"[(){}<>=|\[\]]", value) or not value.isascii():
         return False
-    if "mnemonic" in name.lower():
+    if "mnemonic" in name.lower() and not _OTHER_SECRET.search(name):
         return len(words) >= MNEMONIC_WORDS
-    if re.search(r"(?i)phrase|psk", name):
+    if re.search(r"(?i)phrase|psk|mnemonic", name):
         return len(words) <= 2 * PHRASE_WORDS_MAX
     if value[:1].isupper() and value.upper() != value and any(word.islower() for word in value.split()):
         return any(map(str.isdigit, value))  # a label, which begins with a capital

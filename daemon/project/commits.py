@@ -24,6 +24,12 @@ COMPARED_BYTES = 16 * 1024 * 1024
 MERGES_MAX = 100
 """Maximum number of reverts, the latest, of which the merged commits are looked up: a process of git each."""
 
+MERGED_MAX = 1_000
+"""Maximum number of commits that a reverted merge takes with it, the latest."""
+
+UNKNOWN = 128
+"""The status of git for a commit that it doesn't have."""
+
 _BODIES = 500
 _REVERTED = re.compile(r"This reverts commit ([0-9a-f]{40,64})")
 _MERGE_REVERTED = re.compile(
@@ -82,8 +88,7 @@ def reverts(root: str, commits: int = _BODIES) -> Reverts:
         found = frozenset(_REVERTED.findall(body))
         merges = len(by) < MERGES_MAX and _MERGE_REVERTED.findall(body)
         for merge, base in merges or ():
-            listed = output_of(root, ["rev-list", "--ignore-missing", merge, f"^{base}", "--"])
-            found |= frozenset(listed.decode("ascii", "replace").split())
+            found |= _brought_by(root, merge, base)
         if found:
             by[commit] = found
             if commit not in undone:
@@ -93,6 +98,15 @@ def reverts(root: str, commits: int = _BODIES) -> Reverts:
             again, title = quote.groups()
             quoted[f'Revert "{title}"' if again == "Reapply" else title] = commit
     return Reverts(frozenset(undone), frozenset().union(*by.values()) - undone, by)
+
+
+def _brought_by(root: str, merge: str, base: str) -> frozenset[str]:
+    """Return a merge and what it brought into `base`, a parent of it; none if the message that says so isn't
+    true: it would undo the whole history."""
+    command = ["rev-list", "--parents", f"--max-count={MERGED_MAX}", merge, f"^{base}", "--"]
+    lines = output_of(root, command, statuses=(0, UNKNOWN)).decode("ascii", "replace").splitlines()
+    parents = lines[0].split()[1:] if lines else []
+    return frozenset(line.split()[0] for line in lines if len(parents) > 1 and base in parents)
 
 
 def named_commits(root: str, ids: Collection[str]) -> tuple[Commit, ...]:

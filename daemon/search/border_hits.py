@@ -71,10 +71,12 @@ def _crossed(
     sides: Mapping[int, Side],
     budget: CrossingBudget,
 ) -> list[SearchResult]:
-    words = understand(question.text)
-    decided = decided_route(
-        words, question.relation, lambda word: any(_knows(side, word) for side in sides.values())
-    )
+
+    def is_known(word: str) -> bool:
+        return any(_knows(side, word) for side in sides.values())
+
+    words = understand(question.text, is_known)
+    decided = decided_route(words, question.relation, is_known)
     relation, subjects, depth = asked(words, decided)
     if (question.route or decided.route) != _STRUCTURAL or relation not in CROSSING:
         return results

@@ -16,6 +16,7 @@ from ..index.service import Reader, document_terms, query_terms
 from ..languages.shared.records import Symbol
 from ..project.service import Tree, best_suffix
 from .filters import Filter
+from .glossary import foreign_stop_words
 from .mentions import QUOTED_CODE, SymbolMention
 from .query import FoundDefinition, Hit, Need, Route
 from .question import Question
@@ -214,6 +215,8 @@ def search_terms(question: Question, lexical: LexicalReader) -> dict[str, float]
     """Return the weighted search terms of a question: words, names, neighbouring words joined, and errors."""
     asked = question.asked or question.text
     weights = dict(query_terms(asked).weights)
+    for term in document_terms(" ".join(foreign_stop_words(asked))):
+        weights.pop(term, None)
     title, _, below = asked.strip().partition("\n")
     if below:
         _raise(weights, {term: weights.get(term, 0.0) for term in query_terms(title).weights}, TITLE_WEIGHT)

@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
+from collections.abc import Callable, Collection
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from ..index.records import STOP_WORDS
+from ..index.records import STOP_WORDS as ENGLISH_STOP_WORDS
 from .question import Question, take_apart
-from .stop_words import FOREIGN_STOP_WORDS
+from .stop_words import ALSO_ENGLISH, FOREIGN_STOP_WORDS, STOP_WORDS
 
 _TABLE = Path(__file__).with_name("glossary.toml")
 
@@ -33,36 +34,62 @@ READ_CHARACTERS: Final = 2_000
 ADDED_MAX: Final = 24
 """Maximum number of English words that are added to a question."""
 
-_ENGLISH: Final = frozenset(STOP_WORDS.split())
+_ENGLISH: Final = frozenset(ENGLISH_STOP_WORDS.split())
 _WORD = re.compile(r"[^\W\d_]+")
 _HAN = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]+")
 _SEPARATOR = re.compile(r"[,;] |(?<=[\u3040-\u30ff\u4e00-\u9fff]) ")
-_UNLIKE_ENGLISH = re.compile(r"[\u0400-\u04ff\xbf]")
+_UNLIKE_ENGLISH = re.compile(r"[\u0370-\u1fff]{2}|[\u3040-\ud7af\xbf]")
 _ACCENT = re.compile(r"[\u0300-\u036f]")
 
 
-def understand(text: str) -> Question:
+def understand(text: str, is_name: Callable[[str], bool] = lambda _word: False) -> Question:
     """Return the parts of a question; for one in another language with its English words, or behind the
-    English question that it asks about names of the code."""
-    asked = _relation_asked(text)
+    English question that it asks about names of the code: those in the form of code, and plain words that
+    `is_name` knows."""
+    asked = _relation_asked(text, is_name)
     if asked:
         return take_apart(f"{asked}\n{text}")
     english = in_english(text)
     return take_apart(f"{text} {english}" if english else text)
 
 
-def _relation_asked(text: str) -> str:
+def _relation_asked(text: str, is_name: Callable[[str], bool]) -> str:
     """Return in English the question for a relation of one name or two that a short text in another language
-    asks, "" if it asks none, or asks for reasons or ways."""
-    if len(text) > QUESTION_CHARACTERS or not _is_foreign(text):
+    asks, "" if it asks none, denies one, commands something, or asks for reasons or ways."""
+    if len(text) > QUESTION_CHARACTERS or not is_foreign(text):
         return ""
-    names = [match["ticked"] or match[0] for match in _NAME.finditer(text)]
     said = _plain(_NAME.sub(" ", text))
+    denying, commanding, filling = _others()
+    if denying.search(said) or commanding.search(said):
+        return ""
+    sure = {match.start(): match["ticked"] or match[0] for match in _NAME.finditer(text)}
     for question, words in _questions():
         is_connection = "{1}" in question
-        if words.search(said) and len(names) == 1 + is_connection:
-            return question.format(*names) + "?" if is_connection or not _WAYS.search(said) else ""
+        if not words.search(said):
+            continue
+        names = sure
+        if len(sure) <= is_connection:
+            names = sure | _plain_names(text, (words, filling), is_name, unknown=len(sure))
+        if len(names) == 1 + is_connection:
+            in_order = [name for _, name in sorted(names.items())]
+            return question.format(*in_order) + "?" if is_connection or not _WAYS.search(said) else ""
     return ""
+
+
+def _plain_names(
+    text: str, explained: Collection[re.Pattern[str]], is_name: Callable[[str], bool], *, unknown: int
+) -> dict[int, str]:
+    """Return by place the plain words that are names, in ticks; none if more words than `unknown` are neither
+    names, stop words nor `explained`."""
+    rest = _NAME.sub(lambda match: " " * len(match[0]), text)
+    words = [
+        match
+        for match in _SPACED_WORD.finditer(rest)
+        if match[0].lower() not in STOP_WORDS
+        and not any(pattern.search(_plain(match[0])) for pattern in explained)
+    ]
+    found = {match.start(): f"`{match[0]}`" for match in words if match[0].isascii() and is_name(match[0])}
+    return found if len(words) - len(found) <= unknown else {}
 
 
 @lru_cache(maxsize=1)
@@ -76,6 +103,19 @@ def _questions() -> list[tuple[str, re.Pattern[str]]]:
     ]
 
 
+@lru_cache(maxsize=1)
+def _others() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """Return what shows that a text denies something, that it commands something, and what shows nothing."""
+    rows = tomllib.loads(_TABLE.read_text(encoding="utf-8"))["others"]
+    each = {name: "|".join(_SEPARATOR.split(_plain(entries))) for name, entries in rows.items()}
+    begins = rf"^\W*(?:(?:{each['polite']})\W+)*(?:{each['command']})"
+    return (
+        re.compile(rf"(?<!\w)(?:{each['negation']})(?!\w)|{each['negation within']}"),
+        re.compile(rf"{begins}|{each['command within']}"),
+        re.compile(rf"^(?:{each['filler']})"),
+    )
+
+
 QUESTION_CHARACTERS: Final = 200
 """Maximum characters of a text that asks for a relation; a longer one is a report."""
 
@@ -85,6 +125,9 @@ _NAME = re.compile(
     re.ASCII,
 )
 """A name of the code in a text of another language."""
+
+_SPACED_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?![^\W\d_])|[^\W\d_\u3040-\ud7af]+")
+"""A word of a script with spaces between words, or a name inside of another script."""
 
 _WAYS = re.compile(
     r"(?<![a-z])(?:warum|wieso|weshalb|wie|pourquoi|comment|por que|porque|como)(?![a-z])"
@@ -99,7 +142,7 @@ def in_english(text: str) -> str:
     A question is in one if it has Chinese, Japanese or Cyrillic characters, or more stop words of other
     languages than English ones, so that nothing changes for a question in English."""
     text = text[:READ_CHARACTERS]
-    if not _is_foreign(text):
+    if not is_foreign(text):
         return ""
     runs = [_plain(run) for run in _HAN.findall(text)]
     words = [word.lower() for word in _WORD.findall(text)]
@@ -111,11 +154,21 @@ def in_english(text: str) -> str:
     return " ".join(list(dict.fromkeys(" ".join(found).split()))[:ADDED_MAX])
 
 
-def _is_foreign(text: str) -> bool:
+def is_foreign(text: str) -> bool:
+    """Whether a text is in another language than English: by its script, or by its stop words."""
+    if _UNLIKE_ENGLISH.search(text):
+        return True
     words = [word.lower() for word in _WORD.findall(_NAME.sub(" ", text))]
-    foreign = sum(word in FOREIGN_STOP_WORDS for word in words)
-    own_script = _HAN.search(text) or _UNLIKE_ENGLISH.search(text)
-    return bool(own_script) or foreign > sum(word in _ENGLISH for word in words)
+    foreign = [word for word in words if word in FOREIGN_STOP_WORDS]
+    is_sure = len(set(foreign)) > 1 or not ALSO_ENGLISH.issuperset(foreign)
+    return is_sure and len(foreign) > sum(word in _ENGLISH for word in words)
+
+
+def foreign_stop_words(text: str) -> set[str]:
+    """Return the stop words of a question in another language, which are no names of the code (`comment`)."""
+    text = text[:READ_CHARACTERS]
+    said = set(map(str.lower, _WORD.findall(text)))
+    return said & FOREIGN_STOP_WORDS if is_foreign(text) else set()
 
 
 def _known(word: str, beginning: int, inside: int) -> list[str]:

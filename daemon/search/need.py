@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..core.vocabulary import words
 from ..index.service import document_terms
+from .glossary import is_foreign
 from .mentions import MEMBER, SHAPED
 from .need_weights import PHRASES, WEIGHTS
 from .query import Need
 from .question import Question
-from .stop_words import FOREIGN_STOP_WORDS, STOP_WORDS
+from .stop_words import STOP_WORDS
 
 if TYPE_CHECKING:
     from ..index.service import LexicalReader
@@ -200,15 +201,6 @@ def _parts(word: str) -> list[str]:
     return terms[:-1] if len(terms) > 2 else terms
 
 
-def is_foreign(text: str) -> bool:
-    """Whether most function words aren't English, or a word is in a script other than Latin."""
-    if _OTHER_SCRIPT.search(text):
-        return True
-    forms = text.lower().split()
-    others = sum(form in FOREIGN_STOP_WORDS for form in forms)
-    return others > 1 and others > sum(form in STOP_WORDS - FOREIGN_STOP_WORDS for form in forms)
-
-
 def is_small_talk(question: Question) -> bool:
     """Whether a prompt has no word that could refer to something in a project."""
     text = question.text.strip()
@@ -229,7 +221,6 @@ _QUESTION_WORDS = words(
     "how what where why which who when does is are can do did whats what's where's who's how's should could"
     " would will was were has have"
 )
-_OTHER_SCRIPT = re.compile(r"[\u0370-\u1fff\u3040-\ud7af]")
 
 _COMMAND = re.compile(r"/[A-Za-z][\w:.-]*(?:\s|$)|![^\s!].*$|#(?!\d)\w[^\n]*$")
 """Prompts that the agent program handles itself: a command (`/review 12`), a shell line (`!ls`), or a note

@@ -17,9 +17,9 @@ from . import structural
 from .candidates import GatheredCandidates, telling_words
 from .definitions import answered
 from .filters import EVERYTHING, Filter, kinds_in
-from .glossary import understand
+from .glossary import is_foreign, understand
 from .meaning_search import MeaningSearch
-from .need import READS_ENGLISH, is_foreign
+from .need import READS_ENGLISH
 from .places import KEPT
 from .query import Hit, SearchQuery
 from .question_route import decided_route

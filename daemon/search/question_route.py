@@ -86,7 +86,7 @@ def route_question(question: Question, is_name: IsName, is_absent: IsName = _nev
         return RoutedQuestion("positional", reason, places=places, alone=is_all)
     if opener in WORDS["asking"] and opener != asked and not code:
         return RoutedQuestion("semantic", (f"asks in words: {asked[:PROSE_MAX].rstrip(' ?')}",))
-    return RoutedQuestion("hybrid", ("names no relation and no place, and asks no question in words",))
+    return RoutedQuestion("hybrid", ('a plain search: it has no "who calls", "where" or "in auth.py"',))
 
 
 def decided_route(

@@ -118,11 +118,12 @@ def gather(
 
     Raises `ValueError` for a glob that can't be used.
     """
-    question = understand(text)
+    known = partial(structural.is_name, tree=tree, reader=reader)
+    question = understand(text, known)
     decided = decided_route(
         question,
         relation,
-        partial(structural.is_name, tree=tree, reader=reader),
+        known,
         lambda word: not tree.pending and _occurs((word,), reader, handle) is False,
     )
     taken, evidence = decided.route, decided.evidence
@@ -461,10 +462,14 @@ def _structural(
     if forced:
         return replace(start, answer=(), evidence=evidence, degraded=degraded)
     if decided.alone and subjects and relation != "definition" and not answer.degraded:
-        if not in_text and (answer.known or not names or _occurs(names, reader, handle) is False):
+        if not in_text and (answer.defined or _occurs(names or subjects, reader, handle) is False):
             return replace(start, answer=(), evidence=evidence, degraded=degraded, is_final=True)
-        evidence = (*start.evidence, f"the project doesn't define {', '.join(names)}, but has it as text")
-        return replace(start, evidence=evidence, degraded=degraded, names=names, used=True, only_names=True)
+        if names:
+            has = f"the project doesn't define {', '.join(names)}, but has it as text"
+            evidence = (*start.evidence, has)
+            return replace(
+                start, evidence=evidence, degraded=degraded, names=names, used=True, only_names=True
+            )
     said = "searched as text, by words and by meaning" if names else "searched by words and meaning"
     used = relation != "definition"
     return replace(start, evidence=(*evidence, said), degraded=degraded, names=names, used=used)

@@ -51,4 +51,7 @@ STOP_WORDS = words(_ENGLISH, _GERMAN, _ROMANCE, _RUSSIAN)
 not among them, nor are words that a question asks for, such as `function` and `file`."""
 
 FOREIGN_STOP_WORDS = words(_GERMAN, _ROMANCE, _RUSSIAN) - words(_ENGLISH)
-"""Stop words that aren't English words."""
+"""Stop words that aren't English stop words."""
+
+ALSO_ENGLISH = words("bin com comment con de den hat man per pour son war")
+"""Those that are English words or names in code too; alone one doesn't show another language."""

@@ -72,13 +72,15 @@ DEFINED: Final = "defined here"
 class GraphAnswer(Struct, frozen=True):
     """The answer of the graph to a question; its hits are sorted, best first.
 
-    `known` says that the subjects exist; then an answer without hits means that nothing has the relation.
+    `known` says that the subjects exist, `defined` that the project has them; then an answer without hits
+    means that nothing has the relation.
     `remarks` are for the reader: how a name was interpreted, how many definitions it has, how many hits
     aren't shown. `degraded` has the reasons why the answer may be incomplete.
     """
 
     hits: tuple[Hit, ...]
     known: bool
+    defined: bool
     remarks: tuple[str, ...]
     degraded: tuple[str, ...]
     guess: bool = False
@@ -133,7 +135,12 @@ def answer(
     """
     graph = CodeGraph(tree, reader)
     meanings = [
-        meaning_of(each, graph, files_first=_means_file(relation, each, reader))
+        meaning_of(
+            each,
+            graph,
+            files_first=_means_file(relation, each, reader),
+            in_code=relation not in _OF_DOCUMENTS,
+        )
         for each in subjects[:SUBJECTS_MAX]
     ]
     if tree.pending > GUESS_PENDING * len(tree.files):  # the name may be in a file that isn't read
@@ -147,7 +154,9 @@ def answer(
         meanings = [each for each in meanings if each.known or is_code(each.written)]
     known = all(each.known for each in meanings) and bool(meanings or relation in _OF_ALL)
     remarks = [
-        remark for each in meanings for remark in (each.remarks if each.known else (_unknown(each, graph),))
+        remark
+        for each in meanings
+        for remark in (each.remarks if each.known else each.remarks or (_unknown(each, graph),))
     ]
     findings = Findings()
     if known:
@@ -168,6 +177,7 @@ def answer(
     return GraphAnswer(
         tuple(hits),
         known,
+        known and not any(each.external for each in meanings),
         tuple(dict.fromkeys(remarks)),
         _degraded(waiting, subjects, unread=tree.pending > 0, linked_first=linked_first),
         guess=any(each.guess for each in meanings),
@@ -220,10 +230,12 @@ def _asked(
     limit: int,
     paths: Collection[str] | None,
 ) -> Findings:
-    if relation == "impact":
-        return impact(meanings, graph, depth)
     if relation == "unused":
         return unused(meanings, graph, min(max(limit, 0), FOUND_MAX), paths)
+    if relation in {"references", "impact"} and all(each.module == each.written for each in meanings):
+        return find_places(importers, meanings, graph)  # of a module outside of the project
+    if relation == "impact":
+        return impact(meanings, graph, depth)
     if relation in _OF_EACH:
         return find_places(_OF_EACH[relation], meanings, graph)
     return _OF_TOGETHER[relation](meanings, graph)
@@ -335,6 +347,8 @@ _OF_TOGETHER: Final[dict[Relation, Callable[[Sequence[Meaning], CodeGraph], Find
     "tests": tests,
 }
 _OF_FILES = frozenset({"importers", "imports", "outline", "cycles"})
+_OF_DOCUMENTS = frozenset({"definition", "outline", "cycles", "unused"})
+"""Relations that documents and data have too."""
 _OF_ALL = frozenset({"cycles", "unused"})
 """Relations that need no subject; without one they are asked about the whole project."""
 _TOP = CLASSES | {"function", "macro"}

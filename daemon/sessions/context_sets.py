@@ -235,19 +235,19 @@ class Applet(Struct, frozen=True):
 def applet_in(entries: Sequence[str], template: str = "") -> Applet | None:
     """Read the set `applet`, None if it is empty. An entry without `=` is a parameter without a value.
 
-    `template` is the setting `applet.url`. An applet with a secret has no address: URL-encoded, it would not
-    be masked where it is shown. Never raises: a person may have edited the entries in the file.
+    `template` is the setting `applet.url`. Secrets are masked here, where name and value still stand
+    together: a value alone doesn't look like a password. An applet with one has no address. Never raises: a
+    person may have edited the entries in the file.
     """
     if not entries:
         return None
-    parameters = {}
-    for entry in entries[1:]:
-        name, _, value = entry.partition("=")
+    masked = [mask_secrets(entry) for entry in entries]
+    slug, parameters = masked[0].text, {}
+    for entry in masked[1:]:
+        name, _, value = entry.text.partition("=")
         parameters[name] = value
-    is_secret = any(mask_secrets(entry).count for entry in entries)
-    return Applet(
-        entries[0], parameters, applet_address("" if is_secret else template, entries[0], parameters)
-    )
+    is_secret = any(entry.count for entry in masked)
+    return Applet(slug, parameters, applet_address("" if is_secret else template, slug, parameters))
 
 
 def given_applet(entries: Sequence[str], template: str) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from .request_record import (
     UsedItem,
 )
 from .scope import Scope
-from .session import NOBODY, ItemOutcome, Session, SessionState
+from .session import NOBODY, ItemOutcome, Session, SessionState, SessionSummary
 from .session_events import MASKED_CHARACTERS, StoredEntry, TimelineKind
 from .session_store import META_VERSION
 from .timeline import SessionEvent

@@ -172,9 +172,9 @@ class Sessions:
         """Return a session. Raises `NotFound`."""
         return self._cached(await self._work.in_builder(partial(self._store.get, session_id)))
 
-    async def list(self, root: str | None) -> SessionList:
-        """Return the sessions of a project, or all, the last used first."""
-        return await self._work.in_builder(partial(self._store.list, root))
+    async def list(self, root: str | None, heard: Mapping[str, str] | None = None) -> SessionList:
+        """Return the sessions of a project, or all, the last used first; `heard` are later signs of some."""
+        return await self._work.in_builder(partial(self._store.list, root, heard))
 
     async def update(self, session_id: str, change: SessionChange) -> tuple[Session, tuple[SetOutcome, ...]]:
         """Change a session, all or nothing; returns it and the outcome of each named set."""
@@ -200,16 +200,20 @@ class Sessions:
 
         return await self._apply(session_id, apply)
 
-    async def resume(self, session_id: str) -> tuple[Session, Resume]:
-        """Resume a session, even an ended one; it gets new items of mode `always`."""
+    async def resume(self, session_id: str, *, is_heard: bool = True) -> tuple[Session, Resume]:
+        """Resume a session, even an ended one; it gets new items of mode `always`. Without `is_heard` a
+        person asked, which is no sign of its agent."""
         always: list[ItemKey] = []
         # The session's text can be returned even if the project is unavailable.
         with contextlib.suppress(ProjectUnavailable):
             always = _always(await self._items_of(await self.get(session_id)))
         at = self._store.now()
-        session, _ = await self._apply(
-            session_id, lambda session: (observed(with_always(session, always), at), None)
-        )
+
+        def apply(session: Session) -> tuple[Session, None]:
+            heard = at if is_heard else session.last_observed
+            return observed(with_always(session, always), heard), None
+
+        session, _ = await self._apply(session_id, apply)
         resume = await self._work.in_builder(partial(resume_text, session, self._applet_url))
         data = {"missing_files": list(resume.missing_files), "added": {}, "removed": {}}
         self._events.publish("context.resumed", _event(session) | data)

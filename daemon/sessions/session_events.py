@@ -324,6 +324,17 @@ def used_places(database: Database, context_id: str) -> list[UsedPlace]:
     return used
 
 
+def last_signs(database: Database, session_id: str = "") -> dict[str, int]:
+    """Return the time of the latest entry or context of sessions, or of one, in milliseconds since 1970."""
+    rows = database.execute(
+        "SELECT name, MAX(IFNULL((SELECT MAX(at) FROM entries WHERE session = s.id), 0),"
+        " IFNULL((SELECT MAX(at) FROM contexts WHERE session = s.id AND turns > 0), 0))"
+        " FROM sessions s WHERE ?1 = X'' OR name = ?1",
+        (data_of(session_id),),
+    )
+    return {text_of(name): at for name, at in rows if at}
+
+
 def first_prompt(database: Database, session_id: str) -> str:
     """Return the text of a session's first prompt that has one, "" for none."""
     rows = database.execute(

@@ -138,8 +138,11 @@ class SessionStore:
         with self._lock:
             return self._read(checked_id(session_id))[0]
 
-    def list(self, project_root: str | None = None) -> SessionList:
-        """Return the sessions of a project, or all. Only files that changed are read."""
+    def list(self, project_root: str | None = None, heard: Mapping[str, str] | None = None) -> SessionList:
+        """Return the sessions of a project, or all, the last used first. Only files that changed are read.
+
+        `heard` are times of signs that may be later than what the files say, by session.
+        """
         summaries: dict[str, tuple[Stamp, SessionSummary]] = {}
         warnings = []
         for session_id in self._names():
@@ -158,7 +161,9 @@ class SessionStore:
         self._summaries = summaries
         latest = timestamp_of(latest_time(self._system.now()))
         wanted = [
-            summary for _, summary in summaries.values() if project_root in {None, summary.project_root}
+            replace(summary, last_observed=max(summary.last_observed, (heard or {}).get(summary.id, "")))
+            for _, summary in summaries.values()
+            if project_root in {None, summary.project_root}
         ]
         wanted.sort(key=lambda one: (last_use(one, latest), one.id), reverse=True)
         return SessionList(tuple(wanted), tuple(warnings))

@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from ..core.errors import InvalidRequest
+from ..core.errors import InvalidRequest, StateError
 from ..core.storage import Database
+from ..core.times import iso_of
 from ..memory.records import Experience
 from ..transcripts.records import Activity
 from .deliveries import Deliveries
@@ -28,6 +29,7 @@ from .session_events import (
     UseSign,
     entries_of,
     is_answered,
+    last_signs,
     milliseconds,
     project_of,
     sessions_of,
@@ -114,9 +116,11 @@ class Timeline:
         self, conversation: tuple[str, str], context_id: str, request_id: str, prompt: str, agent_name: str
     ) -> None:
         """Give a context to the entry that it was asked for in a session by an agent, or make one for a
-        client without hooks."""
-        entry = self._open.pop(conversation, None)
-        if entry is None:
+        client without hooks. A context for another prompt leaves the entry as it is."""
+        entry = self._open.get(conversation)
+        if entry is not None and _is_asked_by(entry, prompt):
+            del self._open[conversation]
+        else:
             if self._last_context.get(conversation) == context_id:
                 return
             if not prompt.strip() and self._is_begun(conversation):
@@ -181,6 +185,14 @@ class Timeline:
         """Whether a prompt is the latest of a session's main agent, and its window has the context."""
         return await self._deliveries.read(lambda database: is_answered(database, session_id, prompt))
 
+    async def heard(self, session_id: str = "") -> dict[str, str]:
+        """Return the time of the latest sign of each session that there is one of, or of one session."""
+        try:
+            signs = await self._deliveries.read(lambda database: last_signs(database, session_id))
+        except StateError:  # sessions are told without it
+            return {}
+        return {name: iso_of(at) for name, at in signs.items()}
+
     def named(self, session_id: str, paths: Iterable[str]) -> None:
         """Take paths that an agent's reply names."""
         self._sign(session_id, "named", paths)
@@ -234,6 +246,14 @@ class Timeline:
         at = self._deliveries.now()
         for path in paths:
             self._deliveries.put(UseSign(session_id, how, path, at))
+
+
+def _is_asked_by(entry: Entry, prompt: str) -> bool:
+    """Whether a context for a prompt is that of an entry: of the same text, as far as both go."""
+    asked, said = prompt.strip(), entry.text.strip()
+    if entry.kind != "prompt" or not asked or "<" in said:  # hooks ask without what hosts put into tags
+        return True
+    return not said or said.startswith(asked) or asked.startswith(said)
 
 
 def _cursor_in(before: str) -> tuple[int, int] | None:

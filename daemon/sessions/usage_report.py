@@ -156,13 +156,19 @@ given AS MATERIALIZED (
     SELECT c.session, file, MAX(read) AS read FROM chosen JOIN contexts c ON c.session = chosen.id
     JOIN places ON context = c.number WHERE type != '' AND {wanted} GROUP BY c.session, file),
 opened AS (
-    SELECT DISTINCT e.session, CAST(p.value AS BLOB) AS path FROM chosen
-    JOIN entries e ON e.session = chosen.id JOIN json_each(e.data, '$.paths') p WHERE kind = 'read')
+    SELECT e.session, CAST(p.value AS BLOB) AS path, MIN(e.at) AS at FROM chosen
+    JOIN entries e ON e.session = chosen.id JOIN json_each(e.data, '$.paths') p
+    WHERE kind = 'read' AND e.at >= :since AND e.at < :until GROUP BY 1, 2),
+shown AS MATERIALIZED (
+    SELECT c.session, path, MIN(first_at) AS at FROM chosen JOIN contexts c ON c.session = chosen.id
+    JOIN places ON context = c.number JOIN files f ON f.id = file
+    WHERE type != '' AND turns > 0 GROUP BY 1, 2)
 SELECT (SELECT COUNT(*) FROM chosen), (SELECT COALESCE(SUM(tokens), 0) FROM chosen),
     (SELECT COUNT(*) FROM given), (SELECT COUNT(read) FROM given),
     (SELECT COUNT(*) FROM opened o WHERE NOT EXISTS (
-        SELECT 1 FROM given g JOIN files f ON f.id = file WHERE g.session = o.session AND f.path = o.path))
+        SELECT 1 FROM shown WHERE shown.session = o.session AND shown.path = o.path AND shown.at <= o.at))
 """
+"""A read counts in the time in which it was; what its session was shown counts from whenever it was."""
 
 
 def _query(query: str, key: str = "") -> str:

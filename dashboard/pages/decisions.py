@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from aiohttp import web
 
 from ...ipc.errors import INVALID_PARAMS, RpcError
+from ..formats import count
 from ..view import NotOpen, Page, View, get, href, page_number, rows_on
 from .sessions import named_session
 
@@ -79,6 +80,7 @@ class DecisionsPage(Page):
             asked=criteria,
             found=found,
             outcomes=OUTCOMES,
+            reasons_of=lambda one: prune_reasons(one, criteria, datetime.now(UTC)),
         )
 
     @get("/knowledge/decisions/{id}")
@@ -185,6 +187,24 @@ def by_day(experiences: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[Map
             days.append((day, []))
         days[-1][1].append(experience)
     return days
+
+
+def prune_reasons(experience: Mapping[str, Any], criteria: Mapping[str, Any], now: datetime) -> list[str]:
+    """Return why a decision is among those that PruneExperiences chose by these criteria, in words.
+
+    It is over one of the limits at least; the outcome shows by itself.
+    """
+    days, most = criteria.get("max_age_days"), criteria.get("max_count")
+    reasons = []
+    if days is not None and datetime.fromisoformat(experience["timestamp"]) < now - timedelta(days):
+        reasons.append(f"older than {count(days, 'day')}")
+    elif most is not None:
+        reasons.append(f"not among the newest {most:,}")
+    if criteria.get("irrelevant"):
+        reasons.append("all its files are gone")
+    if criteria.get("deleted"):
+        reasons.append("it was deleted")
+    return reasons
 
 
 def _criteria(request: web.Request) -> dict[str, Any]:

@@ -194,6 +194,7 @@ class Diagnostics(Page):
             spent={"host": ranked("host", by_host["rows"]), "agent": ranked("agent", by_agent["rows"])},
             prompts=_prompts(samples),
             methods=methods,
+            pages_ask=PAGES_ASK,
             topics=TOPICS,
             turns=given["contexts"][:TURNS],
             answers=answer_faults(given["contexts"], metrics["contexts"]),
@@ -273,6 +274,13 @@ def _prompts(samples: Sequence[Sample]) -> list[tuple[str, str, int, float]]:
     return [
         (text, mark, numbers[name], numbers[name] / total) for name, (text, mark) in OUTCOMES.items() if total
     ]
+
+
+PAGES_ASK: Final = frozenset(
+    "GetMetrics GetTimeline GetTrust GetUsage Hello ListContexts ListExperiences ListHosts ListItems"
+    " ListProjects ListQuarantine ListScopes ListSessions ListToolServers OpenDashboard Status".split()
+)
+"""Methods that mostly a dashboard's pages ask, for what they show; their rows are folded."""
 
 
 def _methods(metrics: Mapping[str, Any]) -> list[dict[str, Any]]:

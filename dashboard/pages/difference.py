@@ -12,13 +12,14 @@ from typing import Any, Final, Literal
 from aiohttp import web
 
 from ...ipc.errors import INVALID_PARAMS, RpcError
+from ..formats import count
 from ..view import Page, get
 from .sessions import named_session
 from .slices import SliceRow, slice_rows
 from .turn import turns_around
 
-CHANGES: Final = 60
-"""Maximum changed slices shown."""
+FILES: Final = 10
+"""Maximum files shown at once of those that came in, are gone and so on; the others are folded."""
 
 TEXT_GONE: Final = "the text of one of them isn't kept any more"
 
@@ -50,7 +51,8 @@ class Difference(Page):
             other=other,
             turns=turns,
             session=await named_session(view, new["session_id"]),
-            changes_max=CHANGES,
+            kinds=by_kind(values["changes"]),
+            files_max=FILES,
             **values,
         )
 
@@ -74,14 +76,14 @@ def _compared(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Any, int,
 
 Change = Literal["new", "gone", "grown", "shrunk", "rewritten"]
 
-ORDER: Final[Mapping[Change, str]] = {
-    "new": "came in",
-    "gone": "is gone",
-    "grown": "shows more",
-    "shrunk": "shows less",
-    "rewritten": "says something else",
+ORDER: Final[Mapping[Change, tuple[str, str]]] = {
+    "new": ("came in", "came in"),
+    "gone": ("is gone", "are gone"),
+    "grown": ("shows more", "show more"),
+    "shrunk": ("shows less", "show less"),
+    "rewritten": ("says something else", "say something else"),
 }
-"""The kinds of changes in their order on the page, in words."""
+"""The kinds of changes in their order on the page, in words for one slice and for several."""
 
 LINES_MAX: Final = 20_000
 """Maximum lines of a text that is compared by line, which takes a second or two."""
@@ -107,9 +109,9 @@ class SliceChange:
     tokens: int
 
     @property
-    def words(self) -> str:
-        """The change in words."""
-        return ORDER[self.change]
+    def by(self) -> int:
+        """The tokens that it has more, or less."""
+        return self.tokens - self.tokens_before
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +128,8 @@ class LineChanges:
 
 def slice_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[list[SliceChange], int]:
     """Return how slices changed from one context to another, and how many did not."""
-    old = {row.id: row for row in slice_rows(before["slices"])}
-    new = {row.id: row for row in slice_rows(after["slices"])}
+    old = {row.id: row for row in slice_rows(before["slices"], before.get("context", ""))}
+    new = {row.id: row for row in slice_rows(after["slices"], after.get("context", ""))}
     changes = [SliceChange("new", row, 0, row.tokens) for row in new.values() if row.id not in old]
     changes += [SliceChange("gone", row, row.tokens, 0) for row in old.values() if row.id not in new]
     for row in new.values():
@@ -137,11 +139,43 @@ def slice_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[
         change = _change(former, row, before, after)
         if change:
             changes.append(SliceChange(change, row, former.tokens, row.tokens))
-    changes.sort(
-        key=lambda change: (list(ORDER).index(change.change), -abs(change.tokens - change.tokens_before))
-    )
+    changes.sort(key=lambda change: (list(ORDER).index(change.change), -abs(change.by)))
     kept = sum(row.id in old for row in new.values())
     return changes, kept - sum(change.change not in ("new", "gone") for change in changes)
+
+
+@dataclass(frozen=True, slots=True)
+class KindOfChange:
+    """The slices that changed alike, by file, or by what has none: that with the most tokens first."""
+
+    change: Change
+    slices: int
+    files: tuple[tuple[SliceChange, ...], ...]
+
+    @property
+    def words(self) -> str:
+        """The change in words."""
+        return ORDER[self.change][self.slices > 1]
+
+    @property
+    def where(self) -> str:
+        """In how many files, empty if they are of none."""
+        files = sum(bool(some[0].row.path) for some in self.files)
+        return f"in {count(files, 'file')}" if files else ""
+
+
+def by_kind(changes: Sequence[SliceChange]) -> list[KindOfChange]:
+    """Return changes by what they are."""
+    kinds = []
+    for change in ORDER:
+        files: dict[str, list[SliceChange]] = {}
+        for one in changes:
+            if one.change == change:
+                files.setdefault(one.row.path or one.row.id, []).append(one)
+        if files:
+            some = sorted(files.values(), key=lambda some: -sum(abs(one.by) for one in some))
+            kinds.append(KindOfChange(change, sum(map(len, some)), tuple(map(tuple, some))))
+    return kinds
 
 
 def line_changes(before: str, after: str) -> LineChanges:

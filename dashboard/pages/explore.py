@@ -49,6 +49,9 @@ REASONS: Final[Mapping[str, str]] = {
 }
 """What it means that an index found a hit."""
 
+COLOURED: Final = 25
+"""Maximum hits whose definitions are read, some 10 ms each, for the excerpt's colours and first line."""
+
 ASKED: Final = 8
 """Maximum questions of agents offered where nobody asked yet."""
 
@@ -107,7 +110,8 @@ class ExplorePage(Page):
         if project.root:
             files = await self._named(project, question, asked["path"])
             latest = [] if question or asked["path"] else await self._latest(project)
-        rows = await asyncio.to_thread(_hits, found["results"]) if found else []
+        nodes = await self._nodes(project, found["results"]) if found else []
+        rows = await asyncio.to_thread(_hits, found["results"], nodes) if found else []
         return await view.page(
             request,
             "explore.html",
@@ -136,6 +140,20 @@ class ExplorePage(Page):
         found = await self._view.call("FindFiles", cwd=project.root, query=wanted, limit=limit)
         files: list[str] = found["files"]
         return files if question else sorted(path for path in files if path.startswith(folder))
+
+    async def _nodes(
+        self, project: ProjectChoice, results: Sequence[Mapping[str, Any]]
+    ) -> Sequence[Mapping[str, Any] | None]:
+        """Return the definition, or file, that each hit is part of, None where that can't be had."""
+
+        async def node(node_id: str) -> Mapping[str, Any] | None:
+            try:
+                return await self._view.found("GetNode", cwd=project.root, node_id=node_id)
+            except RpcError:  # its colours are not worth the page
+                return None
+
+        found = await asyncio.gather(*[node(one["node_id"]) for one in results[:COLOURED]])
+        return [*found, *[None] * (len(results) - len(found))]
 
     async def _latest(self, project: ProjectChoice) -> list[str]:
         """Return the latest prompts of agents, each once."""
@@ -247,15 +265,35 @@ def _place(path: str) -> dict[str, str]:
     return {"glob": path} if any(sign in path for sign in "*?[{") else {"path_prefix": path}
 
 
-def _hits(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _hits(
+    results: Sequence[Mapping[str, Any]], nodes: Sequence[Mapping[str, Any] | None]
+) -> list[dict[str, Any]]:
     return [
-        {
-            **result,
-            "reasons": _reasons(result),
-            "code": numbered(result["snippet"], result["path"], result["snippet_line"]),
-        }
-        for result in results
+        {**result, "reasons": _reasons(result), "code": excerpt(result, node)}
+        for result, node in zip(results, nodes, strict=True)
     ]
+
+
+def excerpt(
+    result: Mapping[str, Any], node: Mapping[str, Any] | None
+) -> list[tuple[int | None, Markup | str]]:
+    """Return the lines of a hit with their numbers, behind the line that begins its definition; `None` is the
+    number of lines that are left out between.
+
+    `node` is the definition or file that it is part of. Colours come from there, since what begins within a
+    string can't be told from code. They are left out where the node has other lines, as after an edit.
+    """
+    first, shown = result["snippet_line"], result["snippet"].split("\n")
+    lines = node["definition"].split("\n") if node else []
+    start = first - node["start_line"] if node else -1
+    if start < 0 or lines[start : start + len(shown)] != shown:
+        return [(first + at, escape(line)) for at, line in enumerate(shown)]
+    coloured = numbered("\n".join(lines[: start + len(shown)]), result["path"], first - start)
+    head = next((at for at in range(start) if not lines[at].lstrip().startswith("@")), start)
+    if "symbol" not in result or head == start:
+        return [*coloured[start:]]
+    left_out = [(None, "…")] if head + 1 < start else []
+    return [coloured[head], *left_out, *coloured[start:]]
 
 
 def _reasons(result: Mapping[str, Any]) -> list[str]:

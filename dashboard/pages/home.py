@@ -61,6 +61,7 @@ class HomePage(Page):
             projects=projects[:PROJECTS],
             closed=known["closed"][:PROJECTS],
             closed_total=len(known["closed"]),
+            setup=first_steps(known, hosts, sessions, contexts),
             wrong=[
                 *faults_of(status, hosts, listed["warnings"]),
                 *answer_faults(contexts, metrics["contexts"]),
@@ -73,6 +74,20 @@ class HomePage(Page):
             running=running,
             states=STATES,
         )
+
+
+def first_steps(
+    known: Mapping[str, Any],
+    hosts: Sequence[ConnectedHost],
+    sessions: Sequence[Mapping[str, Any]],
+    contexts: Sequence[Mapping[str, Any]],
+) -> tuple[bool, bool] | None:
+    """Return which of the first steps are done until there is a turn: a project that is known and a host that
+    is connected, and an agent that was heard."""
+    if contexts:
+        return None
+    is_known = bool(known["projects"] or known["closed"])
+    return is_known and bool(hosts), bool(sessions) or any(host.last_event for host in hosts)
 
 
 def latest_sessions(
@@ -97,7 +112,6 @@ def latest_sessions(
     rows += [_unknown(found[0], usage) for name, found in turns.items() if name not in known]
     for row in rows:
         found = turns.get(row["session_id"], [])
-        row["last_heard"] = max([row["last_heard"], *(one["at"] for one in found[:1])])
         row["latest"] = next((one for one in found if one["prompt"]), None)
     return sorted(rows, key=lambda row: str(row["last_heard"]), reverse=True)[:SESSIONS]
 

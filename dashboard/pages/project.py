@@ -35,6 +35,12 @@ LINES: Final = 100
 FOLDERS: Final = 40
 """Maximum folders offered to be excluded: those at the top of the project, by name."""
 
+LEFT_OUT: Final = frozenset(
+    "assets build dist doc docs fixtures gen generated locales node_modules public site snapshots static"
+    " third_party third-party vendor vendored".split()
+)
+"""Names of folders that a click may exclude: they seldom hold a project's own source. Any other is typed."""
+
 PLACES: Final[Mapping[str, str]] = {"user": "all your projects", "project": "this project"}
 """Where a host's hooks are registered, in words."""
 
@@ -83,6 +89,7 @@ class ProjectPage(Page):
                 "hosts": await asyncio.to_thread(connected_hosts, heard["hosts"], cwd),
                 "places": PLACES,
                 "folders": folders,
+                "left_out": [folder for folder in folders if folder.rstrip("/").lower() in LEFT_OUT],
                 "ignored": ignored,
             }
         return await view.page(

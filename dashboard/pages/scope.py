@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,10 +15,10 @@ from ...ipc.errors import INVALID_PARAMS, NOT_FOUND, RpcError
 from ..drawings import budget_bar, layers_of, uses_of
 from ..formats import exact
 from ..view import Page, get
-from .scopes import scope_rows
+from .scopes import link_of, scope_rows, title_of
 from .sessions import named_session
-from .slices import LAYERS, SliceRow, dropped_rows, name_of, ordered, slice_rows
-from .turn import ON_PAGE_MAX
+from .slices import LAYERS, SliceRow, dropped_rows, name_of, ordered, plain_reason, slice_rows
+from .turn import ON_PAGE_MAX, gaps_of, without_room
 
 TURNS: Final = 8
 """Maximum turns shown."""
@@ -63,7 +63,7 @@ class SliceBox:
 
 
 class ScopePage(Page):
-    """The page at `/scope/{scope_id}`, and its whole text below it."""
+    """The page at `/scope/{scope_id}`, and its whole text at `/scope/{scope_id}/text`."""
 
     @get("/scope/{scope_id}")
     async def _serve(self, request: web.Request) -> web.Response:
@@ -74,23 +74,26 @@ class ScopePage(Page):
         project = await view.project_of(scope["project"])
         why = request.query.get("why", "").strip()
         now, explained, listed, session = await asyncio.gather(
-            self._now(scope) if project.status else _nothing(),  # a GET opens no project
+            _tried(self._now(scope)) if project.status else _nothing(),  # a GET opens no project
             self._explained(scope, why) if project.status and why else _nothing(),
-            view.call("ListScopes", cwd=scope["project"]),
+            _tried(view.call("ListScopes", cwd=scope["project"])),
             named_session(view, scope.get("session_id", "")),
         )
-        related = [one for one in listed["scopes"] if _is_related(one, scope)]
+        others = [] if isinstance(listed, RpcError) else listed["scopes"]
+        related = [one for one in others if _is_related(one, scope)]
         rows = await scope_rows(view, [scope, *related])
         [row] = [one for one in rows if one["scope_id"] == scope_id]
+        problem, now = (now.message, None) if isinstance(now, RpcError) else ("", now)
         values = await asyncio.to_thread(_drawn, scope, now) if now else {}
         return await view.page(
             request,
             "scope.html",
-            title=row["title"],
+            title=f"Scope of {row['who']}" if row["agent_name"] else "A scope",
             project=project,
             picked="/scopes",
             scope=row,
             now=now,
+            problem=problem,
             why=why,
             explained=explained,
             session=session,
@@ -124,13 +127,26 @@ class ScopePage(Page):
 
     @get("/scope/{scope_id}/text")
     async def _serve_text(self, request: web.Request) -> web.Response:
-        """Answer the whole text that the scope would get now."""
+        """Answer the whole text that the scope would get now: as a page, with `format=text` as it is."""
         reply = await self._view.call("GetScope", scope_id=request.match_info["scope_id"])
         project = await self._view.project_of(reply["project"])
         if not project.status:
             raise RpcError(INVALID_PARAMS, f"{project.name} isn't open now, so that it can't be asked")
-        text = (await self._now(reply))["context"].encode("utf-8", "replace")
-        return web.Response(body=text, content_type="text/plain", charset="utf-8")
+        now = await self._now(reply)
+        if request.query.get("format") == "text":
+            text = now["context"].encode("utf-8", "replace")
+            return web.Response(body=text, content_type="text/plain", charset="utf-8")
+        return await self._view.page(
+            request,
+            "scope_text.html",
+            title="What it is shown now",
+            project=project,
+            picked="/scopes",
+            link=link_of(reply["scope_id"]),
+            scope_title=title_of(reply),
+            now=now,
+            text=await asyncio.to_thread(exact, now["context"]),
+        )
 
     async def _now(self, scope: Mapping[str, Any]) -> Mapping[str, Any]:
         reply = await self._view.call("GetScope", scope_id=scope["scope_id"], layers=True)
@@ -149,7 +165,15 @@ class ScopePage(Page):
             if error.code not in {INVALID_PARAMS, NOT_FOUND}:
                 raise
             return {"path": path, "problem": error.message}
-        return found
+        return {**found, "reasons": [plain_reason(text) for text in found["reasons"]]}
+
+
+async def _tried(asked: Awaitable[Mapping[str, Any]]) -> Mapping[str, Any] | RpcError:
+    """Return an answer, or why there is none: the page has more to say, as of a folder that was moved."""
+    try:
+        return await asked
+    except RpcError as error:
+        return error
 
 
 async def _nothing() -> None:
@@ -170,7 +194,7 @@ def _named(identifier: str, type_: str) -> str:
 
 def _drawn(scope: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the page shows of the layers. Takes some milliseconds for a large context."""
-    rows = slice_rows(now["slices"])
+    rows = slice_rows(now["slices"], now["context"])
     uses = uses_of(now, rows)
     layers = layers_of(rows)
     has_texts = len(now["context"].encode("utf-8", "replace")) <= ON_PAGE_MAX
@@ -182,8 +206,15 @@ def _drawn(scope: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
         "bar": budget_bar(now, uses),
         "uses": uses,
         "places": [miss for miss in now["near"] if miss["kind"] == "place"],
-        "others": [miss for miss in now["near"] if miss["kind"] != "place"],
+        "others": [
+            {**miss, "reason": plain_reason(miss["reason"])}
+            for miss in now["near"]
+            if miss["kind"] != "place"
+        ],
         "dropped": dropped_rows(now["dropped"]),
+        "no_room": without_room(now["dropped"]),
+        "gaps": gaps_of(now["gaps"]),
+        "shortened": any(row.compressed for row in rows),
         "by_itself": [row for row in ordered(rows, "place") if row.type in BY_ITSELF],
         "found": sum(row.type in FOUND for row in rows),
     }

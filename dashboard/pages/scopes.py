@@ -13,7 +13,7 @@ from aiohttp import web
 from ..exports import exported
 from ..view import Page, ProjectChoice, View, get, href, page_number, rows_on
 from .items import matches
-from .sessions import latest_prompts
+from .sessions import CONTEXTS
 
 ROWS: Final = 50
 """Maximum scopes on a page of the list."""
@@ -90,7 +90,9 @@ async def scope_rows(view: View, scopes: Sequence[Mapping[str, Any]]) -> list[di
     """
     if not scopes:
         return []
-    prompts = await latest_prompts(view)
+    contexts = (await view.call("ListContexts", limit=CONTEXTS))["contexts"]
+    prompts = {one["session_id"]: one["prompt"] for one in contexts if one["prompt"]}
+    tokens = {one["context_id"]: one["tokens"] for one in contexts}
     names = {one["scope_id"]: who(one) for one in scopes}
     rows = [
         {
@@ -102,13 +104,14 @@ async def scope_rows(view: View, scopes: Sequence[Mapping[str, Any]]) -> list[di
             "last_used": "",
             **scope,
             "who": who(scope),
-            "session": scope.get("session_title") or prompts.get(scope.get("session_id", ""), ""),
-            "has_page": "session_ended" in scope,
-            "ended": scope.get("session_ended", False),
+            "session": scope.get("session", {}).get("title") or prompts.get(scope.get("session_id", ""), ""),
+            "has_page": "session" in scope,
+            "ended": scope.get("session", {}).get("ended", False),
             "title": title_of(scope),
             "link": link_of(scope["scope_id"]),
             "name": os.path.basename(scope["project"].rstrip("/")) or scope["project"],
-            "tokens": sum(scope.get("layers", {}).values()),
+            # A turn has headings besides its layers; one too old to be listed is told by these alone.
+            "tokens": tokens.get(scope.get("last_context_id", ""), sum(scope.get("layers", {}).values())),
             "parent": names.get(scope.get("parent_scope_id", ""), ""),
         }
         for scope in scopes

@@ -16,13 +16,17 @@ from ..formats import editor_href
 from ..guard import VIEWER
 from ..view import PROJECT, NotOpen, Page, View, get, href
 from .items import ItemKey, columns_of, key_of, matches, mode_of, rows_of
+from .scopes import link_of, who
 from .sessions import known_items, session_row, usage_by
 
-TABS: Final[Mapping[str, str]] = {"": "Timeline", "items": "Items", "context": "Context"}
+TABS: Final[Mapping[str, str]] = {"": "Timeline", "items": "Items", "context": "Context sets"}
 """The tabs of the page, by the value of `tab` in its address."""
 
 ENTRIES: Final = 200
 """Maximum entries of a timeline on a page."""
+
+AGENTS: Final = 24
+"""Maximum agents named above the timeline; the list of scopes has the others."""
 
 BARS: Final = 80
 """Maximum bars of tokens by turn, the latest turns."""
@@ -88,10 +92,11 @@ class SessionPage(Page):
     async def _serve(self, request: web.Request) -> web.Response:
         view, session_id = self._view, request.match_info["session_id"]
         before = request.query.get("before") or None
-        session, timeline, usage = await asyncio.gather(
+        session, timeline, usage, listed = await asyncio.gather(
             view.call("GetSession", session_id=session_id),
             timeline_of(view, session_id, before),
             usage_by(view, "session"),
+            view.call("ListScopes", session_id=session_id),
         )
         if file := exported(request, COLUMNS, timeline["entries"]):
             return file
@@ -119,8 +124,12 @@ class SessionPage(Page):
             bars=(bars := bars_of(turns)),
             most=max((bar.entry["tokens"] or 0 for bar in bars), default=0),
             kinds=KINDS,
+            agents=(agents := agents_of(listed["scopes"])),
+            agents_max=AGENTS,
+            by_agent={one["agent_id"]: one for one in agents if one["agent_id"]},
             paths_max=PATHS,
-            earlier=timeline.get("next") or "",
+            earlier=(earlier := timeline.get("next") or ""),
+            beside=0 if earlier or before else max(row["turns"] - len(given_in(timeline["entries"])), 0),
             before=before,
             sets=sets_of(session["context"], root, lambda base, path: editor_href(editor, base, path)),
             applet=session["applet"],
@@ -149,6 +158,21 @@ async def timeline_of(view: View, session_id: str, before: str | None) -> Mappin
     """Return the entries of a session's timeline, the earliest first, and where earlier ones go on."""
     found = await view.call("GetTimeline", session_id=session_id, limit=ENTRIES, before=before)
     return {**found, "entries": [{**BLANK, **one} for one in reversed(found["entries"])]}
+
+
+def given_in(entries: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Return the contexts that entries of a timeline name."""
+    return {one["context_id"] for one in entries if one["context_id"]}
+
+
+def agents_of(scopes: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Return what the agents of a session's scopes are called, their ids ("" for the main one's) and their
+    scopes' pages, the main agent first, then the latest."""
+    agents = [
+        {"who": who(one), "agent_id": one.get("agent_id", ""), "link": link_of(one["scope_id"])}
+        for one in scopes
+    ]
+    return sorted(agents, key=lambda one: bool(one["agent_id"]))
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from ...ipc.errors import RpcError
+from ...ipc.errors import INVALID_PARAMS, RpcError
 from ..exports import exported
 from ..view import Page, ProjectChoice, View, get, href, page_number, rows_on
 from .items import ItemKey, key_of, matches
@@ -190,8 +190,13 @@ async def known_items(view: View, project: ProjectChoice) -> tuple[dict[ItemKey,
 
 async def named_session(view: View, session_id: str) -> dict[str, str]:
     """Return the id, title and link of a session. A session that was named but never created has requests
-    but no page: its `link` is empty."""
-    session = await view.found("GetSession", session_id=session_id) if session_id else None
+    but no page: its `link` is empty. So has one whose id no session can have."""
+    session = None
+    try:
+        session = await view.found("GetSession", session_id=session_id) if session_id else None
+    except RpcError as error:
+        if error.code != INVALID_PARAMS:
+            raise
     title = title_of(session) if session else short_id(session_id)
     if title == short_id(session_id) and session_id:
         given = await view.call("ListContexts", session_id=session_id, limit=CONTEXTS)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import quote
 
 LAYERS: Final[Mapping[str, tuple[str, str]]] = {
     "anchor": ("Anchor", "what holds whatever is worked on: the project, its rules, earlier decisions"),
@@ -64,14 +65,29 @@ FATES: Final[Mapping[str, str]] = {
 """Reasons why a slice was dropped, in words."""
 
 ORDERS: Final[Mapping[str, str]] = {
-    "tokens": "largest first",
     "weight": "heaviest first",
+    "tokens": "largest first",
     "score": "nearest to the prompt first",
     "place": "as they stand in the text",
 }
 """The orders of a list of slices, in words."""
 
 _ITEM_SOURCE = re.compile(r"(.+):(\d+), (always|manual|agent|glob)(, .+)?", re.DOTALL)
+
+_SAID_BY = re.compile(r"(^|; )[^;]*?, \d{4}-\d\d-\d\dT[\d:.]+Z: ")
+
+_FOUND_SOURCE = re.compile(
+    r"(found for the prompt|too uncertain for its body), probability [\d.e-]+: ([^;]*); ([^;]*)"
+)
+
+_RANK = re.compile(r"by (?:its )?(\w+) \(rank (\d+)\)")
+
+_SHOWN_AS = re.compile(r"it is shown as (\w+): (.*), weight [\d.e-]+", re.DOTALL)
+
+_AT_PLACE = re.compile(r"(the search for the prompt has it at place \d+) \(score .*", re.DOTALL)
+
+TITLE: Final = 60
+"""Maximum characters of a decision's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +96,8 @@ class SliceRow:
 
     `at` is its number in the context, from 0, by which its elements are found: `slice-3`, `part-3`. `name` is
     its path, or what it is called, `symbol` the definition of the file that it shows, and `label` both as
-    short as they can be told. `span` is where its text stands in the context, None where that isn't known.
+    short as they can be told. `href` leads to a decision; `score` is a probability or similarity. `span` is
+    where its text stands in the context, None where that isn't known.
     """
 
     at: int
@@ -100,6 +117,7 @@ class SliceRow:
     score: float | None
     source: str
     span: tuple[int, int] | None
+    href: str = ""
 
     @property
     def kind(self) -> str:
@@ -121,9 +139,9 @@ class SliceRow:
         return f"{where}: {self.kind}, {amount}"
 
 
-def slice_rows(slices: Iterable[Mapping[str, Any]]) -> list[SliceRow]:
-    """Return the slices of a context, as GetContext lists them, for pages."""
-    return [_row(at, part) for at, part in enumerate(slices)]
+def slice_rows(slices: Iterable[Mapping[str, Any]], text: str = "") -> list[SliceRow]:
+    """Return the slices of a context, as GetContext lists them, for pages. Its `text` names its decisions."""
+    return [_row(at, part, text) for at, part in enumerate(slices)]
 
 
 def ordered(rows: Sequence[SliceRow], order: str) -> list[SliceRow]:
@@ -146,14 +164,25 @@ def dropped_rows(dropped: Iterable[Mapping[str, Any]]) -> list[tuple[str, str, f
     ]
 
 
-def _row(at: int, part: Mapping[str, Any]) -> SliceRow:
-    path, symbol = part.get("path", ""), ""
+def _decided(text: str) -> str:
+    """Return the beginning of a decision, from its list item `- agent: what was decided`."""
+    decision = text.strip().partition("\n")[0].partition(": ")[2]
+    return decision if len(decision) <= TITLE else f"{decision[:TITLE].rstrip()}…"
+
+
+def _row(at: int, part: Mapping[str, Any], text: str) -> SliceRow:
+    path, symbol, href, score = part.get("path", ""), "", "", part.get("score")
     if path:
         _, _, node = part["id"].partition(":")
         symbol = node[len(path) + 1 :] if node.startswith(f"{path}#") else ""
     name = path or name_of(part["id"], part["type"])
     short = name.rstrip("/").rpartition("/")[2] or name
     span = part.get("span")
+    if part["type"] == "agent_history":
+        score = None  # it orders decisions, and is no probability
+        href = f"/knowledge/decisions/{quote(part['id'].partition(':')[2], safe='')}"
+        if span and text:
+            short = name = _decided(text[slice(*span)]) or name
     fields = {name: part[name] for name in ("id", "type", "tokens", "tokens_before", "compressed", "weight")}
     return SliceRow(
         **fields,
@@ -165,7 +194,8 @@ def _row(at: int, part: Mapping[str, Any]) -> SliceRow:
         path=path,
         start_line=part.get("start_line", 0),
         end_line=part.get("end_line", 0),
-        score=part.get("score"),
+        score=score,
+        href=href,
         source=_source_of(part["source"]),
         span=(span[0], span[1]) if span else None,
     )
@@ -183,4 +213,33 @@ def _source_of(source: str) -> str:
     if found := _ITEM_SOURCE.fullmatch(source):
         place, line, mode, whose = found.groups("")
         return f"from {place}, line {line}{whose}; {MODES[mode]}"
-    return SOURCES.get(source, source)
+    return SOURCES.get(source) or _FOUND_SOURCE.sub(_found_by, _SAID_BY.sub(r"\1", source))
+
+
+def plain_reason(reason: str) -> str:
+    """Return a reason of ExplainPath, or of a near miss, in the words and with the figures of the lists."""
+    if found := _AT_PLACE.fullmatch(reason):
+        return found[1]
+    return _SHOWN_AS.sub(
+        lambda found: f"it is shown as {TYPES.get(found[1], found[1])}: {_source_of(found[2])}",
+        _SAID_BY.sub(r"\1", reason),
+    )
+
+
+def _found_by(found: re.Match[str]) -> str:
+    """Return what found a definition, each once: its features, and those by which a list has it at a rank."""
+    how, features, lists = found.groups()
+    names, others = dict[str, str](), dict[str, None]()
+    for part in [*features.split(", "), *lists.split(", ")]:
+        if ranked := _RANK.fullmatch(part):
+            names[ranked[1]] = f"{ranked[1]} (rank {ranked[2]})"
+        elif part.startswith("its ") and " " not in part[4:]:
+            names.setdefault(part[4:], part[4:])
+        else:
+            others[part.replace("named in the question", "named in the prompt")] = None
+    *before, last = names.values() or ("",)
+    said = f"its {', '.join(before)} and {last}" if before else f"its {last}" if last else ""
+    text = ", ".join(filter(None, (said, *others)))
+    return (
+        f"found by {text}" if how.startswith("found") else f"too uncertain to be shown whole; found by {text}"
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,8 +19,9 @@ from ..exports import exported
 from ..formats import exact
 from ..view import Page, ProjectChoice, View, get, href, page_number, rows_on
 from .items import ItemKey, columns_of, key_of, mode_of, rows_of
+from .scopes import who
 from .sessions import known_items, named_session
-from .slices import ORDERS, SliceRow, dropped_rows, ordered, slice_rows
+from .slices import ORDERS, SliceRow, dropped_rows, ordered, plain_reason, slice_rows
 
 ROWS: Final = 30
 """Maximum slices on one page of the table."""
@@ -29,6 +31,8 @@ GAPS: Final = 4
 
 NO_ROOM: Final = "no room in the budget for "
 """How a gap begins that the verdict and the near misses tell better."""
+
+_ADVICE: Final = re.compile(r"[:;] ask with a larger max_(?:tokens|bytes)$")
 
 NAMED: Final = 50
 """Maximum items, nodes in focus and constraints shown."""
@@ -42,7 +46,7 @@ TURNS: Final = 100
 VIEWS: Final[Mapping[str, str]] = {"list": "Ranked list", "map": "Map"}
 """How the slices are drawn; the first is the default."""
 
-DEFAULTS: Final[Mapping[str, str]] = {"order": "tokens", "view": "list"}
+DEFAULTS: Final[Mapping[str, str]] = {"order": "weight", "view": "list"}
 """The parameters of the address with their defaults, which are left out of links."""
 
 NOT_TAKEN: Final[Mapping[str, str]] = {
@@ -109,16 +113,22 @@ class TurnPage(Page):
             context=context,
             why=why,
             explained=explained,
-            gaps=[text for text in context["gaps"] if not text.startswith(NO_ROOM)],
+            gaps=gaps_of(context["gaps"]),
+            no_room=without_room(context["dropped"]),
             gaps_max=GAPS,
             named_max=NAMED,
             session=session,
             scope=scope,
+            who=who(scope) if scope else "",
             files=files,
             focus=[*scope["focus_paths"], *scope["expanded"]] if scope else [],
             again=_again(context),
             places=[miss for miss in context["near"] if miss["kind"] == "place"],
-            missed_items=[miss for miss in context["near"] if miss["kind"] != "place"],
+            missed_items=[
+                {**miss, "reason": plain_reason(miss["reason"])}
+                for miss in context["near"]
+                if miss["kind"] != "place"
+            ],
             columns=item_columns(context["items"], record or {}, known),
             items_max=ITEMS,
             mode_of=mode_of,
@@ -140,7 +150,7 @@ class TurnPage(Page):
             if error.code != INVALID_PARAMS:
                 raise
             return {"path": path, "problem": error.message}
-        return found
+        return {**found, "reasons": [plain_reason(text) for text in found["reasons"]]}
 
     @get("/turns/{context_id}/text/{name}")
     async def _serve_text(self, request: web.Request) -> web.Response:
@@ -212,6 +222,18 @@ def item_columns(
     ]
 
 
+def gaps_of(gaps: Sequence[str]) -> list[str]:
+    """Return gaps for a person: without those that other parts of a page tell, and without what a program
+    could ask for."""
+    return [_ADVICE.sub("", text) for text in gaps if not text.startswith(NO_ROOM)]
+
+
+def without_room(dropped: Sequence[Mapping[str, Any]]) -> int:
+    """Return how many slices had no room; definitions that only explain others had no chance of their own."""
+    explain = ("needed:", "sibling:")
+    return sum(part["reason"] == "budget" and not part["id"].startswith(explain) for part in dropped)
+
+
 def _again(context: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters of a preview of the scope's next turn, from this request."""
     asked = {name: context[name] for name in ASKED_AGAIN if context[name] != ""}
@@ -220,7 +242,7 @@ def _again(context: Mapping[str, Any]) -> dict[str, Any]:
 
 def _drawn(context: Mapping[str, Any], shown: Mapping[str, str], page: int) -> dict[str, Any]:
     """Return what the page shows of the slices. Takes some milliseconds for a large context."""
-    rows = slice_rows(context["slices"])
+    rows = slice_rows(context["slices"], context.get("context", ""))
     listed = ordered(rows, shown["order"])
     on_this, page, last = rows_on(page, listed, ROWS)
     pages = {row.at: at // ROWS + 1 for at, row in enumerate(listed)}
@@ -264,7 +286,7 @@ def _drawn(context: Mapping[str, Any], shown: Mapping[str, str], page: int) -> d
 
 def _table(context: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Yield the slices as they are exported."""
-    for row in ordered(slice_rows(context["slices"]), "place"):
+    for row in ordered(slice_rows(context["slices"], context.get("context", "")), "place"):
         values = {name: getattr(row, name) for name in COLUMNS if name != "why"}
         yield {**values, "why": row.source}
 

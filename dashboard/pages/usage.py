@@ -41,6 +41,23 @@ COLUMNS: Final = (
     "sessions",
 )
 
+TYPE_MEANS: Final[Mapping[str, str]] = {
+    "project_meta": "What the project is: from its manifests and git",
+    "focus": "Files that the work is about, whole or shortened",
+    "expansion": "Files that were added to the focus by hand or by an agent",
+    "session_set": "Files of the session's context sets",
+    "document": "Definitions and files that the prompt names, or that a search found",
+    "place": "Places that are likely meant, as a line each",
+    "compressed_segment": "Parts of files that a search found",
+    "dependency": "Files beside those in focus: what they call, and what calls them",
+    "hot": "Files that were changed lately",
+    "skeleton": "The map: the rest of the project, from afar",
+}
+"""What some types of slices hold, for the title."""
+
+NEVER_SHOWN: Final = 5
+"""Minimum turns that showed a file that GetUsage gives as never used (docs/protocol-records.md)."""
+
 RANGES: Final = (7, 30)
 """The days of the ranges that a click chooses."""
 
@@ -123,6 +140,7 @@ class Usage(Page):
             total=reply["total"],
             afterwards=reply["afterwards"],
             never=reply["never_used"],
+            never_shown=NEVER_SHOWN,
             drawing=_drawing(reply["rows"], 1 if since or until else WEEK),
             rows=rows,
             shown=SHOWN,
@@ -150,7 +168,7 @@ def ranked(group: str, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, A
             "value": row["tokens"],
             "note": _note(group, row),
             "link": _link(group, row),
-            "title": row["key"],
+            "title": TYPE_MEANS.get(row["key"], row["key"]) if group == "type" else row["key"],
         }
         for row in sorted(rows, key=order, reverse=True)
     ]
@@ -163,7 +181,7 @@ def name_of(group: str, row: Mapping[str, Any]) -> str:
         return key.rstrip("/").rsplit("/", 1)[-1] or key
     if group == "type":
         return str(TYPES.get(key, key))
-    missing = {"session": "without a session", "host": "without a host", "agent": "without a name"}
+    missing = {"session": "no session", "host": "no host", "agent": "no agent named"}
     return str(row.get("name") or key or missing.get(group, ""))
 
 

@@ -12,6 +12,12 @@ export function localDays(root) {
     }
     if (sections.length) days.replaceChildren(...sections.map(drawn));
   }
+  let last = "";
+  for (const heading of root.querySelectorAll("[data-day]")) { // above the first entry of each day of a timeline
+    const name = day.format(new Date(heading.dataset.day));
+    heading.hidden = name === last;
+    heading.textContent = last = name;
+  }
 }
 
 // Days in a filter are the reader's too: each is sent as the time at which it begins in the reader's zone. That text

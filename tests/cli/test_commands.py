@@ -149,7 +149,10 @@ def test_the_help_lists_ten_commands_and_all_where_asked(foveal: CommandLine) ->
     assert foveal.says("help", "items", "put").startswith("Usage: foveal items put ")
     assert foveal.fails("help", "items", "putt", code=2).endswith("did you mean foveal items put?\n")
     assert "query has no commands of its own" in foveal.fails("help", "query", "x", code=2)
-    assert "hook must come first" in foveal.fails("help", "hook", code=2)
+    assert "hook must come first" in foveal.fails("help", "hook", "x", code=2)
+    assert foveal.says("help", "mcp").startswith("usage: foveal mcp ")
+    assert foveal.says("help", "hook").startswith("Usage: foveal hook ")
+    assert foveal.says("--help", "--json") == foveal.says("help", "--json")
 
 
 def test_versions_of_program_and_daemon(foveal: CommandLine) -> None:

@@ -149,3 +149,4 @@ def test_applet_address_of_dots_and_of_another_place_is_none() -> None:
     assert applet_at(APPLETS, "https://apps.example/git-diff#part") == ("git-diff", ())
     for other in ("https://apps.example/a/b?c=1", "http://apps.example/a", "https://apps.example.evil/a?b=1"):
         assert applet_at(APPLETS, other) is None
+    assert applet_at(APPLETS, "https://apps.example/a?x%3Dy=1&z=2") is None, "nothing could keep such a name"

@@ -357,3 +357,23 @@ def test_a_long_found_slice_leaves_room_for_the_others_that_weigh_much(tokens: i
 
     found = [piece(0, 3_900), *(piece(number, 1_500) for number in range(1, 6))]
     assert ids(select(found, Limits(tokens, 100_000), ESTIMATE)) == {one.id for one in found}
+
+
+@pytest.mark.parametrize("bound", ["tokens", "bytes"])
+def test_a_larger_budget_shows_no_less_of_any_file_in_focus(bound: str) -> None:
+    def piece(number: int, size: int, name: SliceType, *, competes: bool) -> Slice:
+        least, grow = growing("x" * size, "·" * 60, 1)
+        smallest = grow(size) if competes else least
+        identifier = f"{name}{number}"
+        return Slice(identifier, name, "focus", 0.5, (number,), smallest, grow, size, competes=competes)
+
+    found = [piece(number, 800, "document", competes=True) for number in range(4)]
+    files = [piece(number, 4_000 * number, "focus", competes=False) for number in range(1, 5)]
+    shown = {one.id: 0 for one in files}
+    for size in range(2_000, 48_000, 2_000):
+        limits = Limits(size // 4, 1_000_000) if bound == "tokens" else Limits(1_000_000, size)
+        forms = {one.id: form for one, form in select([*files, *found], limits, ESTIMATE).chosen}
+        for name, least in shown.items():
+            assert len(forms[name].text) >= least * 0.95, (size, name)
+        shown = {name: len(forms[name].text) for name in shown}
+    assert shown == {one.id: one.full_characters for one in files}

@@ -110,6 +110,7 @@ def test_what_is_in_a_context_has_its_reason(shop: Shop) -> None:
         assert found["advice"] == []
     missing = shop.why("tools/turtle.py#nosuch")
     assert (missing["reasons"], missing["advice"]) == (["tools/turtle.py has no definition named nosuch"], [])
+    assert shop.why("tools/turtle.py#C# in short")["reasons"][0].endswith(" no definition named C# in short")
     assert shop.why("logo.png")["reasons"][1] == "logo.png is in focus but not shown: it is binary"
     assert len(shop.why("src")["slices"]) >= 3
     reply = documented_fields(PROTOCOL.partition("or a node id, and answers ")[2])

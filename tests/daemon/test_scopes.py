@@ -114,6 +114,7 @@ def test_a_scope_can_be_read(shared_daemon: DaemonProcess, root: str) -> None:
         "constraints": ["Be brief."],
         "inherited_constraints": [],
         "constraint_origins": [],
+        "degraded": [],
     }
 
 
@@ -127,12 +128,27 @@ def test_a_scope_is_named_by_its_session_and_its_last_prompt(shared_daemon: Daem
         call("GetScope", scope_id=given["scope_id"]),
         *(one for one in call("ListScopes")["scopes"] if one["scope_id"] == given["scope_id"]),
     ):
-        assert scope["session_title"] == "payment bug"
+        assert scope["session"] == {"agent_name": "lead", "title": "payment bug", "ended": False}
         assert scope["last_prompt"].startswith("fix ")
         assert secret.partition("=")[2] not in scope["last_prompt"]
         assert scope["last_context_id"] == given["context_id"]
         assert scope["layers"] == given["layers"]
     assert call("ListScopes", cwd=root)["degraded"] == []
+    of_session = call("ListScopes", session_id=session)["scopes"]
+    assert [one["scope_id"] for one in of_session] == [given["scope_id"]]
+
+
+def test_a_preview_leaves_no_trace(shared_daemon: DaemonProcess, root: str) -> None:
+    call, look = shared_daemon.call, {"prompt": "login", "preview": True, "agent_name": "looker"}
+    nameless = call("GetContext", cwd=root, session_id="nameless")["scope_id"]
+    before = [scope["scope_id"] for scope in call("ListScopes", cwd=root)["scopes"]]
+    asked = {"cwd": root, "session_id": "only-looked-at", "focus_paths": ["README.md"]}
+    first, again = (call("GetContext", **asked, **look) for _ in range(2))
+    assert first["context"] == again["context"]
+    assert "looker" not in call("GetScope", scope_id=nameless).values()
+    call("GetContext", scope_id=nameless, **look)
+    assert "looker" not in call("GetScope", scope_id=nameless).values()
+    assert sorted(before) == sorted(scope["scope_id"] for scope in call("ListScopes", cwd=root)["scopes"])
 
 
 def test_a_scope_tells_what_it_shows_now_and_what_changed(shared_daemon: DaemonProcess, root: str) -> None:

@@ -148,7 +148,7 @@ def test_what_a_context_missed_does_not_show_the_secret(shared_daemon: DaemonPro
     lines = "".join(f"    total = total + price_{number} * rate_{number}\n" for number in range(60))
     sources = {
         f"src/{secret}/part{number}.py": f"def part{number}(total):\n    log('{secret}')\n{lines}    return total\n"
-        for number in range(8)
+        for number in range(24)
     }
     root = write_files(tmp_path / "shop", sources)
     shared_daemon.open_ready(root)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -158,3 +159,6 @@ def test_what_an_agent_read_by_itself_beside_what_it_was_given(
     [row] = [row for row in found["rows"] if row["key"] == "reader"]
     assert figures(row) == (1, 1, 1, 1)
     assert afterwards(until="2020-01-01") == (0, 0, 0, 0)
+    later = datetime.now(UTC).isoformat()
+    daemon.call("GetContext", cwd=str(project), session_id="reader", focus_paths=["b.py"])
+    assert afterwards(since=later)[::3] == (1, 0), "what was read before isn't of this time"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from foveal.dashboard.pages.decisions import ROWS, SAID
+from foveal.dashboard.pages.decisions import ROWS, SAID, prune_reasons
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
 from tests.site_cases import Pages, pages, read
@@ -77,6 +78,7 @@ async def test_filters_hold(pages: Pages, root: Path, query: dict[str, str], sho
 async def test_pruning_is_looked_at_before_it_is_done(pages: Pages, root: Path) -> None:
     text = await read(pages, address(root, "/prune", max_count="1"))
     assert "3 decisions</strong> would go, 1 stay" in text
+    assert text.count("not among the newest 1</span>") == 3
     assert "4 decisions" in await read(pages, address(root))
     assert "Choose what may go" in await read(pages, address(root, "/prune"))
     assert "Nothing would go" in await read(pages, address(root, "/prune", max_age_days="1000"))
@@ -102,3 +104,15 @@ async def test_a_decision_of_a_session_that_was_never_made_has_no_dead_link(page
     shown = await read(pages, one.replace("&amp;", "&"))
     assert 'href="/sessions/s"' not in shown
     assert "It was named but never created" in shown
+
+
+def test_each_pruned_decision_says_why_it_goes() -> None:
+    now = datetime(2030, 1, 9, tzinfo=UTC)
+    old, new = {"timestamp": "2030-01-01T00:00:00Z"}, {"timestamp": "2030-01-08T00:00:00Z"}
+    limits = {"max_age_days": 3, "max_count": 1}
+    assert prune_reasons(old, limits, now) == ["older than 3 days"]
+    assert prune_reasons(new, limits | {"irrelevant": True}, now) == [
+        "not among the newest 1",
+        "all its files are gone",
+    ]
+    assert prune_reasons(new, {"deleted": True}, now) == ["it was deleted"]

@@ -7,6 +7,7 @@ from foveal.dashboard.pages.difference import (
     LINES_MAX,
     SHOWN_MAX,
     WIDTH_MAX,
+    by_kind,
     line_changes,
     slice_changes,
 )
@@ -44,7 +45,22 @@ def test_slices_come_in_go_grow_shrink_and_say_something_else() -> None:
         ("rewritten", "other.py", 5, 5),
     ]
     assert same == 1
-    assert changes[2].words == "shows more"
+    assert by_kind(changes)[2].words == "shows more"
+
+
+def test_changes_stand_by_kind_and_file_the_largest_first() -> None:
+    before = context_map([slice_map("document:a.py#f", 9), slice_map("document:a.py#g", 8)])
+    after = context_map(
+        [slice_map("document:b.py#f", 5), *[slice_map(f"document:c.py#{n}", 3) for n in "fg"]]
+    )
+    found = [
+        (kind.slices, kind.words, kind.where, [[one.row.symbol for one in some] for some in kind.files])
+        for kind in by_kind(slice_changes(before, after)[0])
+    ]
+    assert found == [
+        (3, "came in", "in 2 files", [["f", "g"], ["f"]]),
+        (2, "are gone", "in 1 file", [["f", "g"]]),
+    ]
 
 
 def test_lines_are_told_with_those_around_them() -> None:

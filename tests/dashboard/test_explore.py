@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from foveal.dashboard.pages.explore import CHARACTERS_MAX, highlighted
+from foveal.dashboard.pages.explore import CHARACTERS_MAX, excerpt, highlighted
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
 from tests.site_cases import Pages, pages, read
@@ -28,7 +28,7 @@ def root(shared_daemon: DaemonProcess, tmp_path_factory: pytest.TempPathFactory)
 async def test_a_question_in_words(pages: Pages, root: Path) -> None:
     text = await read(pages, f"/explore?project={quote(str(root))}&q=end+a+session")
     assert "src/<wbr>shop/<wbr>sessions.py" in text
-    assert 'by the route <span class="badge accent">' in text
+    assert re.search(r"</strong> in [^<]* ms, by (words and meaning|names, words and meaning)", text)
     hits = text.split('<li class="hit">')[1:]
     assert hits
     assert all(re.search(r'<p class="soft small why">\w', hit) for hit in hits), "each hit has a reason"
@@ -103,6 +103,24 @@ async def test_a_folder_lists_its_files(pages: Pages, root: Path) -> None:
     text = await read(pages, f"/explore?project={quote(str(root))}&path=src/shop/")
     assert ">auth.py</a>" in text
     assert ">web/" not in text
+
+
+def test_an_excerpt_has_the_colours_of_its_definition_and_begins_with_its_line() -> None:
+    """A line of a docstring is none of code, though by itself it could be."""
+    text = '@cached\ndef limit():\n    """Says\n\n    for how many\n    if any"""\n    return 1'
+    node = {"definition": text, "start_line": 10}
+    hit = {
+        "path": "a.py",
+        "symbol": "limit",
+        "snippet": '    for how many\n    if any"""',
+        "snippet_line": 14,
+    }
+    head, gap, first, _ = excerpt(hit, node)
+    assert (head[0], gap, first[0]) == (11, (None, "…"), 14)
+    assert '<span class="t-k">def</span>' in head[1]
+    assert 't-k">for' not in first[1]
+    changed = excerpt({**hit, "snippet": "    for all"}, node)
+    assert changed == excerpt({**hit, "snippet": "    for all"}, None) == [(14, "    for all")]
 
 
 @pytest.mark.parametrize(

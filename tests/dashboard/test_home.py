@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from foveal.dashboard.hosts import ConnectedHost
-from foveal.dashboard.pages.home import answer_faults, faults_of, page_faults
+from foveal.dashboard.pages.home import answer_faults, faults_of, first_steps, page_faults
 from foveal.dashboard.pages.sessions import CONTEXTS
 from foveal.hooks.hosts.host import Obstacle
 
@@ -85,3 +85,13 @@ async def test_a_session_is_one_line_that_says_its_title_once(
     assert row.count("Where does a login end?</") == 1
     assert "the same prompt</a>" in row
     assert "data-ago>just now</time>" in row
+
+
+def test_until_the_first_turn_the_first_steps_are_told() -> None:
+    host = ConnectedHost("codex", "Codex", ("user",), 1, False, (), "", "")
+    nothing: dict[str, Any] = {"projects": [], "closed": []}
+    some = nothing | {"projects": [project()]}
+    assert first_steps(nothing, [], [], []) == first_steps(some, [], [], []) == (False, False)
+    assert first_steps(some, [host], [], []) == (True, False)
+    assert first_steps(some, [host], [{"session_id": "a"}], []) == (True, True)
+    assert first_steps(nothing, [], [], [{"context_id": "c"}]) is None

@@ -80,7 +80,7 @@ async def test_rules_are_shown_with_source_mode_and_text(pages: Pages, root: Pat
 async def test_an_unknown_kind_is_refused_in_words(pages: Pages, root: Path) -> None:
     async with pages.get(address(root, kind="spells")) as reply:
         assert reply.status == 400
-        assert "kind is one of rules, references, tools, decisions, quarantine" in await reply.text()
+        assert "Kind is one of rules, references, tools, decisions, quarantine" in await reply.text()
 
 
 async def test_the_filter_narrows_by_server_mode_and_text(pages: Pages, root: Path) -> None:

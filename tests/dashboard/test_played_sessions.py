@@ -174,7 +174,7 @@ async def walk(client: Pages, starts: list[str], inside: tuple[str, ...]) -> dic
             continue
         async with client.get(address, allow_redirects=False) as reply:
             text = (await reply.read()).decode()
-            is_gone = reply.status == 404 and address.startswith("/turns/") and "no context" in text
+            is_gone = reply.status == 404 and address.startswith("/turns/") and "kept any more" in text
             assert reply.status == 200 or is_gone, f"{address}: {reply.status} {text[-3000:]}"
         page = found[address] = PageText(text if reply.content_type == "text/html" else "")
         assert page.missing == [], address

@@ -57,6 +57,8 @@ async def test_a_project_is_told_and_leads_to_its_scopes(
     for number in range(3):
         shared_daemon.call("GetContext", cwd=root, prompt=f"sessions {number}", agent_name=f"agent-{number}")
     text = await read(pages, f"/project?project={quote(root)}")
+    assert 'aria-label="Exclude docs/"' in text
+    assert 'aria-label="Exclude src/"' not in text, "it holds source"
     for said in ("sh&lt;op", "3 scopes", "build/", "docs/", "Forget sh&lt;op"):
         assert said in text, said
     assert "style=" not in text

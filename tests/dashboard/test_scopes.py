@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -72,7 +74,7 @@ async def test_scope_tells_what_it_is_shown_and_what_not(
     asked = {"prompt": "how does login <work>?", "focus_paths": ["README.md"]}
     scope = call("GetContext", cwd=root, session_id="a", **below, **asked)["scope_id"]
     call("ExpandFocus", scope_id=scope, node_ids=["src/shop/auth.py"])
-    call("GetContext", scope_id=scope, prompt="and where is it called?")
+    last = call("GetContext", scope_id=scope, prompt="and where is it called?")
 
     listed = await read(pages, f"/scopes?project={quote(root)}")
     for said in ("scout ab12", "subagent of lead", "and where is it called?", "1 pinned", f"/scope/{scope}"):
@@ -80,6 +82,7 @@ async def test_scope_tells_what_it_is_shown_and_what_not(
     async with pages.get(f"/scopes?project={quote(root)}&agent=scout&format=csv") as answer:
         [row] = csv.DictReader(io.StringIO(await answer.text()))
     assert (row["who"], row["last_prompt"]) == ("scout ab12", "and where is it called?")
+    assert int(row["tokens"]) == last["tokens"]
 
     text = await read(pages, f"/scope/{scope}?why=web/app.ts")
     for said in (
@@ -92,14 +95,39 @@ async def test_scope_tells_what_it_is_shown_and_what_not(
         "how does login &lt;work&gt;?",
         "pinned</span>",
         "Not in focus, and why",
+        "Added automatically",
+        "<h1>Scope of scout ab12</h1>",
         "its last turn",
         'data-method="ReleaseScope"',
     ):
         assert said in text, said
     assert "style=" not in text
-    assert "def login" in await read(pages, f"/scope/{scope}/text")
+    whole = await read(pages, f"/scope/{scope}/text")
+    for said in (
+        "def login",
+        f'href="/scope/{scope}"',
+        "As plain text",
+        "data-copies",
+        "No &lt;b&gt;network",
+    ):
+        assert said in whole, said
+    plain = await read(pages, f"/scope/{scope}/text?format=text")
+    assert "No <b>network</b>." in plain
+    assert "As plain text" not in plain
     # Looking is no turn.
     assert len(call("ListContexts", scope_id=scope)["contexts"]) == 2
+
+    [latest, first] = call("GetScope", scope_id=scope, turns=5)["turns"]
+    with closing(sqlite3.connect(shared_daemon.state / "deliveries.sqlite")) as database, database:
+        damage = (
+            "UPDATE contents SET record = X'00' WHERE number = (SELECT content FROM contexts WHERE id = ?)"
+        )
+        assert database.execute(damage, (latest["context_id"].encode(),)).rowcount == 1
+    reply = call("GetScope", scope_id=scope, turns=5, layers=True)
+    assert [turn["context_id"] for turn in reply["turns"]] == [first["context_id"]]
+    assert (reply["now"]["prompt"], len(reply["degraded"])) == ("", 1)
+    assert latest["context_id"] in reply["degraded"][0]
+    assert reply["degraded"][0] in await read(pages, f"/scope/{scope}")
 
     call("ReleaseScope", scope_id=scope)
     released = await read(pages, f"/scope/{scope}")
@@ -121,3 +149,14 @@ async def test_scope_of_a_closed_project_is_told_without_opening_it(
     async with pages.get(f"/scope/{scope}/text") as answer:
         assert answer.status == 400
     assert root not in [project["root"] for project in shared_daemon.call("ListProjects")["projects"]]
+
+
+async def test_a_page_lacks_only_what_cant_be_told(
+    pages: Pages, shared_daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    root = shared_daemon.open_ready(write_files(tmp_path / "shop", SMALL_PROJECT))["root"]
+    named = shared_daemon.call("GetContext", cwd=root, session_id="my session/1", prompt="login")
+    await read(pages, f"/turns/{named['context_id']}")
+    (tmp_path / "shop").rename(tmp_path / "away")
+    text = await read(pages, f"/scope/{named['scope_id']}")
+    assert "Latest turns" in text

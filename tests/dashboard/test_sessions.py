@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from foveal.dashboard.pages.session import BLANK, sets_of, turns_of
+from foveal.dashboard.pages.session import BLANK, given_in, sets_of, turns_of
 from foveal.dashboard.pages.sessions import FILTERS, chosen
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
@@ -139,11 +139,12 @@ async def test_items_stand_in_three_columns_by_priority_and_server(
     rules = column(text, "rule")
     assert ">Always</span>" in rules
     assert ">Manual</span>" in rules
-    assert ">200</span>" in rules
+    assert ">priority 200</span>" in rules
+    assert 'title="Remove first"' in rules
     assert "&lt;img src=x" in rules
     assert '<span class="server">bank</span>' in column(text, "tool")
     assert "Kept out by hand: 1" in text
-    offered = column(text, "rule").split("Not in it by default")[1]
+    offered = column(text, "rule").split("Not in this session")[1]
     assert ">found</span>" in offered
     assert 'data-method="AddSessionItem"' in offered
 
@@ -173,12 +174,30 @@ def test_what_happened_after_a_prompt_stands_below_it() -> None:
             entry(7, "compaction"),
         ]
     )
+    assert given_in([entry(1, "prompt", context_id="c_1"), entry(2, "edit")]) == {"c_1"}
     assert [turn.head and turn.head["kind"] for turn in turns] == [None, "prompt", "compaction"]
     assert [(step.kind, step.paths) for step in turns[1].steps] == [
         ("read", ["a.py", "b.py"]),
         ("read", ["c.py"]),
         ("edit", ["a.py"]),
     ]
+
+
+async def test_each_entry_names_its_agent_which_leads_to_its_scope(
+    pages: Pages, shared_daemon: DaemonProcess, root: Path, session: str
+) -> None:
+    main = ask(shared_daemon, root, session)["scope_id"]
+    given = {"session_id": session, "agent_id": "ab12", "agent_name": "explorer", "prompt": "who logs in?"}
+    scope = shared_daemon.call("GetContext", cwd=str(root), **given)["scope_id"]
+    text = await read(pages, f"/sessions/{session}")
+    agents = text.split('id="agents"')[1].partition("</p>")[0]
+    assert re.findall(r'href="(.*?)".*?>(.*?)</a>', agents) == [
+        (f"/scope/{main}", "no agent named"),
+        (f"/scope/{scope}", "explorer ab12"),
+    ]
+    entry = text.split('class="part prompt"')[1]
+    assert f'<a class="agent" href="/scope/{scope}"' in entry
+    assert entry.index("explorer ab12</a>: ") < entry.index("who logs in?")
 
 
 # Requests
@@ -191,5 +210,5 @@ def column(text: str, kind: str) -> str:
 
 def names_in(text: str, kind: str) -> list[str]:
     """Return the names of a column's items, in their order."""
-    inside = column(text, kind).partition("Not in it by default")[0]
+    inside = column(text, kind).partition("Not in this session")[0]
     return re.findall(r'<span class="item-name">.*?class="path"[^>]*>(.*?)</', inside)

@@ -70,10 +70,10 @@ async def test_events_are_passed_on(pages: Pages, shared_daemon: DaemonProcess, 
 @pytest.mark.parametrize(
     ("address", "status", "said"),
     [
-        ("/nothing", 404, "there is no such page"),
-        ("/diagnostics?period=year", 400, "period is one of hour, day"),
-        ("/diagnostics?since=today", 400, "since must be a time such as"),
-        ("/turns/none", 404, "Not found"),
+        ("/nothing", 404, "There is no such page"),
+        ("/diagnostics?period=year", 400, "Period is one of hour, day"),
+        ("/diagnostics?since=today", 400, "Since must be a time such as"),
+        ("/turns/none", 404, '<p class="row"><a href="/sessions">Sessions</a><a href="/">Home</a>'),
         ("/sessions/none", 404, "Not found"),
     ],
 )

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pytest
 from foveal.dashboard.pages.slices import slice_rows
-from foveal.dashboard.pages.turn import ROWS, item_columns
+from foveal.dashboard.pages.turn import NO_ROOM, ROWS, gaps_of, item_columns, without_room
 
 from tests.conftest import SMALL_PROJECT, DaemonProcess, write_files
 from tests.site_cases import Pages, pages, read
@@ -101,15 +101,15 @@ async def test_slices_come_in_an_order_and_a_page_at_a_time(
     given = ask(shared_daemon, folder, "*.py", max_tokens=20_000)
     assert len(given["slices"]) > 75
     address = f"/turns/{given['context_id']}"
-    assert 'href="?order=weight#slices"' in await read(pages, address)
+    assert 'href="?order=tokens#slices"' in await read(pages, address)
     first = await read(pages, f"{address}?view=map")
-    tokens = [one["tokens"] for one in given["slices"]]
+    weights = [one["weight"] for one in given["slices"]]
     rows = [int(at) for at in re.findall(r'<tr id="slice-(\d+)"', first)]
-    assert [tokens[at] for at in rows] == sorted(tokens, reverse=True)[:ROWS]
-    last = -(-len(tokens) // ROWS)
+    assert [weights[at] for at in rows] == sorted(weights, reverse=True)[:ROWS], "what decided comes first"
+    last = -(-len(weights) // ROWS)
     others = [await read(pages, f"{address}?page={page}") for page in range(2, last + 1)]
     listed = [[int(at) for at in re.findall(r'<tr id="slice-(\d+)"', text)] for text in others]
-    assert sorted([*rows, *(at for page in listed for at in page)]) == list(range(len(tokens)))
+    assert sorted([*rows, *(at for page in listed for at in page)]) == list(range(len(weights)))
     other = listed[0][0]
     assert f'href="?view=map&amp;page=2#slice-{other}"' in first
     async with pages.get(f"{address}?order=sideways") as reply:
@@ -194,7 +194,7 @@ async def test_what_changed_between_any_two_turns(
     assert "There is nothing to compare" in await read(pages, f"/turns/{one}/difference?with={one}")
     other = ask(shared_daemon, root, "README.md", session_id="another")["context_id"]
     assert f'<option value="{one}"' in await read(pages, f"/turns/{other}")
-    assert "is gone" in await read(pages, f"/turns/{other}/difference?with={two}")
+    assert "are gone" in await read(pages, f"/turns/{other}/difference?with={two}")
     async with pages.get(f"/turns/{two}/difference?with=c_other") as reply:
         assert reply.status == 404
     folder = str(write_files(tmp_path / "other", {"a.py": "A = 1\n"}))
@@ -202,6 +202,17 @@ async def test_what_changed_between_any_two_turns(
     foreign = ask(shared_daemon, folder, "a.py")["context_id"]
     async with pages.get(f"/turns/{two}/difference?with={foreign}") as reply:
         assert reply.status == 400
+
+
+# What is missing
+
+
+def test_what_is_missing_is_told_once_and_without_advice_for_programs() -> None:
+    gaps = [f"{NO_ROOM}a.py: ask with a larger max_tokens", "b.py is gone"]
+    gaps.append("shortened to fit max_bytes: c.py; ask with a larger max_bytes")
+    assert gaps_of(gaps) == ["b.py is gone", "shortened to fit max_bytes: c.py"]
+    dropped = [("document:a", "budget"), ("needed:b", "budget"), ("place:c", "duplicate")]
+    assert without_room([{"id": name, "reason": reason} for name, reason in dropped]) == 1
 
 
 # Rules, references and tools
@@ -256,7 +267,10 @@ async def test_a_turn_shows_its_items_with_badge_priority_server_and_description
     shared_daemon.call("CreateSession", cwd=root, session_id="with-items")
     given = ask(shared_daemon, root, session_id="with-items", prompt="who logs in?")
     page = await read(pages, f"/turns/{given['context_id']}")
+    assert f'<a href="/scope/{given["scope_id"]}">scope of ' in page
     rules, tools = (page.split(f'id="column-{kind}"')[1].split("</section>")[0] for kind in ("rule", "tool"))
-    assert re.search(r">first</a>.*?>Always</span>.*?>001</span>.*?&lt;script&gt;alert", rules, re.DOTALL)
-    assert re.search(r'"server">db</span>.*?>query</a>.*?>500</span> *Run a query', tools, re.DOTALL)
+    assert re.search(
+        r">first</a>.*?>Always</span>.*?>priority 001</span>.*?&lt;script&gt;alert", rules, re.DOTALL
+    )
+    assert re.search(r'"server">db</span>.*?>query</a>.*?>priority 500</span> *Run a query', tools, re.DOTALL)
     assert rules.index(">first<") < rules.index(">CLAUDE.md<")

@@ -44,6 +44,35 @@ def test_asciidoc() -> None:
           ["Book 1-9", "Book/Part 5-7", "Book/Part/Inner 7-7", "Book/Next 9-9"])  # fmt: skip
 
 
+def test_blocks_of_asciidoc_have_no_headings() -> None:
+    verbatim = "".join(f"{mark * 4}\nls\n== no\n{mark * 4}\n\n" for mark in "-.+/")
+    others = "".join(f"{mark * 5}\n== no\n----\n{mark * 5}\n----\nno\n{mark * 5}\n\n" for mark in "=*_")
+    check_sections(f"== First\n\n{verbatim}== Second\n\n{others}```\n== no\n```\n== Last", "asciidoc",
+          ["First 1-21", "Second 23-51", "Last 52-52"])  # fmt: skip
+
+
+def test_underlined_titles_of_asciidoc() -> None:
+    check_sections("git-add(1)\n==========\n\nNAME\n----\ntext\n\n[verse]\nOf a long\n----\ngit\n----\n\n"
+                   "[[a]]\nUSE\n----\n", "asciidoc",
+          ["git-add(1) 1-16", "git-add(1)/NAME 4-14", "git-add(1)/USE 15-16"])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "````js\n```\n# no\n```\n````",
+        "```\n~~~\n# no\n```",
+        "~~~~ sh\n~~~\n```\n# no\n~~~~~  ",
+        "```\n```js\n# no\n```",
+        "  ```\n# no\n  ```",
+        "```js``` is code",
+    ],
+)
+def test_only_its_own_mark_ends_fenced_code_of_mdx(block: str) -> None:
+    last = block.count("\n") + 4
+    check_sections(f"# Top\n{block}\n\n# Last", "mdx", [f"Top 1-{last - 2}", f"Last {last}-{last}"])
+
+
 def test_mdx() -> None:
     check_sections("import A from 'a'\n\n# Top\n\n```sh\n# no heading\n```\n\n## Sub\n#nor this", "mdx",
           ["Top 3-10", "Top/Sub 9-10"])  # fmt: skip

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection
 from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+from foveal.daemon.core.events import EventHub
 from foveal.daemon.core.times import timestamp_of
-from foveal.daemon.memory.commit_marks import CommitHistory, due_edits, is_held
+from foveal.daemon.core.work import Work
+from foveal.daemon.memory.commit_marks import CommitHistory, CommitMarks, due_edits, is_held
 from foveal.daemon.memory.edits import DueEdit, Edit, EditKind, PoolChanges, applied
 from foveal.daemon.memory.experience import Experience
+from foveal.daemon.memory.experiences import Experiences
 from foveal.daemon.memory.pool_records import Known
 from foveal.daemon.project.records import Commit, Reverts
 from msgspec.structs import replace
+
+from tests.conftest import git, write_files
+from tests.pool_cases import Clock, draft, open_pool
 
 
 def name(number: int) -> str:
@@ -142,3 +152,24 @@ def test_a_lost_commit() -> None:
     moved = DueEdit("x_1", "update", PoolChanges(commit=name(5)))
     check(history((amended, *log), lost=(lost,), as_before=True), moved)
     check(history((replace(amended, files=("b.py",)), *log), lost=(lost,)), None)
+
+
+async def test_git_that_failed_is_asked_again_after_a_while(tmp_path: Path) -> None:
+    root, clock, work = write_files(tmp_path / "shop", {"a.py": "a = 1\n"}), Clock(), Work()
+    pool = open_pool(tmp_path, clock, root=str(root))
+    pool.graft([draft("Use WAL", files_touched=("a.py",))])
+    for arguments in (("init", "-q"), ("add", "."), ("commit", "-qm", "Use WAL")):
+        git(root, *arguments)
+    commit = git(root, "rev-parse", "HEAD").strip()
+    held = root / ".git/objects" / commit[:2] / commit[2:]
+    owner: Any = SimpleNamespace(root=str(root), pool=pool)
+    marks = CommitMarks(work, Experiences(work, EventHub(clock), clock), clock)
+    async with asyncio.TaskGroup() as tasks:
+        work.begin(tasks)
+        held.rename(tmp_path / "away")
+        assert await marks.mark(owner) == ()
+        (tmp_path / "away").rename(held)
+        assert await marks.mark(owner) == (), "it isn't asked at every list"
+        clock.days += 1
+        assert len(await marks.mark(owner)) == 1
+    work.close()

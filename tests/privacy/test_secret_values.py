@@ -73,6 +73,21 @@ SECRETS = {
     "encryption": (drawn(20) + "7aB", "AES.encrypt(JSON.stringify(data), '{}')"),
     "typed into a form": ("Falcon4231", "find(By.ID, 'password').send_keys('{}')"),
     "default of a parameter": ("Maple_757", "  DBPassword:\n    Type: String\n    Default: {}"),
+    "of words, after a mnemonic": ("correct horse battery staple", 'mnemonic_passphrase = "{}"'),
+    "of words, in a map": ("correct horse battery staple", 'mnemonicPassword: "{}"'),
+    "of words and numbers": ("river stone seven 4 tiger", 'mnemonic_secret = "{}"'),
+    "of words, in properties": ("correct horse battery staple", "\nwallet.mnemonic.passphrase={}\n"),
+    "of words, in the environment": ("correct horse battery staple", "\nMNEMONIC_PASSPHRASE={}\n"),
+    "words of a wallet": ("apple river stone cloud tiger lemon ocean maple", 'mnemonic = "{}"'),
+    "of words and a number": ("correct horse BATTERY staple 7", "\nDB_PASSWORD={}\n"),
+    "with what looks like an option": ("hunter2abc horse staple battery --now", "\nDB_PASSWORD={}\n"),
+    "with what looks like a path": ("Xk29 /9fJq2 zzkq8", "\nDB_PASSWORD={}\n"),
+    "drawn, with words and an option": ("q7xVx2mLz4t9 red lion -x", "A_HOST=db\nDB_PASSWORD={}"),
+    "with an operator of the shell": ("love_is blind && deaf", "\nDB_PASSWORD={}\n"),
+    "that reads as an expression": ("blue.whale or red.fox", "\nspring.password={}\n"),
+    "that reads as names": ("my.secret or red.key", "\nspring.password = {}\n"),
+    "that reads as names with digits": ("s3cr3t.pw or fallback.pw1", "\npassword = {}\n"),
+    "that reads as names with capitals": ("my.Secret.pw9 or other.word9", "\nPASSWORD={}\n"),
     "typed": (drawn(24) + "1a", 'const apiKey: string = "{}"'),
 }
 
@@ -118,6 +133,7 @@ PLAIN = [
     'href="https://example.org/?utm_source&#x3D;oss-login&#x3D;Aa1"',
     'password = "password"',
     "key_password = key_password or conf.security_key_password",
+    "key_password = key_password or conf.key_password",
     'a key binding (mnemonic: "get pretty") that runs it',
     "OAuth2Authorization authorization = OAuth2Authorization.from(other);",
     "OAuth2Authorization authorization = TestOAuth2Authorizations\n\t.authorization(client)",
@@ -159,7 +175,7 @@ def test_what_is_no_secret_stays(text: str) -> None:
     assert mask_secrets(text).text == text
 
 
-@pytest.mark.parametrize("behind", [" borg benchmark crud REPO PATH", " ./run.sh --now", " && run it"])
+@pytest.mark.parametrize("behind", [" borg benchmark crud REPO PATH", " ./run.sh --now", " psql -h db"])
 def test_the_command_behind_a_secret_stays(behind: str) -> None:
     assert mask_secrets(f"BORG_PASSPHRASE=q7xVx2mLz4t9{behind}").text == f"BORG_PASSPHRASE=[masked]{behind}"
 
@@ -189,8 +205,8 @@ def test_any_text_keeps_its_lines_and_never_grows(text: str) -> None:
     "unit", ["password=", "eyJ", "://a:", "sk-", 'secret: "', "-----BEGIN PRIVATE KEY-----\n", "a" * 50]
 )
 def test_a_hostile_text_costs_no_more_than_its_length(unit: str) -> None:
-    """Each pattern is bounded: 50,000 characters of its own beginnings end, which a backtracking one doesn't."""
-    text = unit * (50_000 // len(unit))
+    """Each pattern is bounded: 200,000 characters of its own beginnings end, which a backtracking one doesn't."""
+    text = unit * (200_000 // len(unit))
     assert mask_secrets(text).text.count("\n") == text.count("\n")
 
 

@@ -85,7 +85,17 @@ def test_reverts_that_only_quote_a_subject_or_undo_a_merge(root: Path) -> None:
     merge = git(root, "rev-parse", "HEAD").strip()
     git(root, "revert", "--no-edit", "-m", "1", "HEAD")
     assert commits.reverts(str(root)).undone == {reverting, merge, *on_side}
-    assert other not in commits.reverts(str(root)).undone
+    undone = commits.reverts(str(root)).undone
+    assert other not in undone
+    unknown = "0123456789" * 4
+    for named, parent in (
+        (merge, unknown),
+        (unknown, merge),
+        (other, added),
+        (merge, added),
+    ):
+        says(f"Fix a typo\n\nThis reverts commit {named}, reversing\nchanges made to {parent}.")
+        assert commits.reverts(str(root)).undone <= undone | {unknown, other}
 
 
 def test_lost_and_former_commits(root: Path) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from foveal.daemon.search.candidates import search_terms
 from foveal.daemon.search.filters import EVERYTHING
 from foveal.daemon.search.glossary import ADDED_MAX, in_english, understand
+from foveal.daemon.search.question import take_apart
 from foveal.daemon.search.router import conclude, gather
 
 from tests.search_cases import Indexed, indexed
@@ -102,11 +104,55 @@ def test_only_the_beginning_of_a_long_text_is_read() -> None:
         ("Wie wird sign_session benutzt?", ""),
         ("Wer ruft hier an?", ""),
         ("who calls sign_session?", ""),
+        ("Wer benutzt upload?", "where is `upload` used?"),
+        ("Wer ruft den Scheduler auf?", "what calls `Scheduler`?"),
+        ("Qui hérite de Layer ?", "what inherits from `Layer`?"),
+        ("Кто вызывает upload?", "what calls `upload`?"),
+        ("谁调用了 upload", "what calls `upload`?"),
+        ("Welche Tests erreichen die Klasse Layer?", "which tests reach `Layer`?"),
+        ("Wie hängen Layer und sign_session zusammen?", "how do `Layer` and sign_session connect?"),
+        ("Wer benutzt Elefanten?", ""),
+        ("Wer benutzt upload von Bildern?", ""),
+        ("Wo wird sign_session in Layer benutzt?", "where is sign_session used?"),
+        ("Wer ruft sign_session nicht auf?", ""),
+        ("Qui n'appelle pas sign_session ?", ""),
+        ("Welche Tests decken sign_session nicht ab?", ""),
+        ("¿Qué pruebas no cubren sign_session?", ""),
+        ("Quem não chama sign_session?", ""),
+        ("谁没有调用 sign_session", ""),
+        ("sign_session を呼ばないのはどこ", ""),
+        ("Кто не вызывает sign_session?", ""),
+        ("Onde é usado sign_session no projeto?", "where is sign_session used?"),
+        ("Bitte lösche alle Tests von sign_session", ""),
+        ("Schreibe Tests für sign_session", ""),
+        ("Remplace tout ce qui appelle sign_session", ""),
+        ("S'il te plaît, supprime les tests de sign_session", ""),
+        ("Escribe pruebas para sign_session", ""),
+        ("请删除 sign_session 的所有测试", ""),
+        ("Удали все тесты sign_session", ""),
     ],
 )
 def test_a_relation_of_a_name_is_asked_in_another_language(text: str, asked: str) -> None:
-    first, _, rest = understand(text).text.partition("\n")
-    assert (first, rest) == ((asked, text) if asked else (understand(text).text, ""))
+    known = {"upload", "Scheduler", "Layer", "Wer", "auf"}
+    understood = understand(text, known.__contains__).text
+    first, _, rest = understood.partition("\n")
+    assert (first, rest) == ((asked, text) if asked else (understood, ""))
+
+
+@pytest.mark.parametrize(
+    ("text", "is_searched"),
+    [
+        ("Comment est calculé le nom du fichier ?", False),
+        ("Comment est calculé `comment` ?", True),
+        ("delete Comment", True),
+        ("how is a comment removed", True),
+    ],
+)
+def test_a_stop_word_of_another_language_is_no_name(
+    project: Indexed, text: str, *, is_searched: bool
+) -> None:
+    terms = search_terms(take_apart(text), project.handle.current())
+    assert ("comment" in terms) == is_searched
 
 
 @pytest.mark.parametrize(

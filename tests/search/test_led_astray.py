@@ -178,6 +178,22 @@ def test_a_section_is_found_by_its_title(cart: Indexed, text: str, found: list[s
     assert found == (None if gathered.answer is None else [hit.node_id for hit in gathered.answer])
 
 
+def test_a_relation_of_code_is_not_asked_of_documents(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        "a.py": "import logging\n\n\ndef warn():\n    logging.warning('certificates')\n",
+        "docs/logging.rst": "Logging\n=======\n\nOn logs.\n",
+        "docs/certificates.md": "# Certificates\n\nOn trust.\n",
+    }
+    project = indexed(tmp_path, files)
+    for text in ("what imports logging", "what uses logging", "what breaks if logging changes"):
+        assert answer(project, text) == ["a.py"], "the module outside of the project"
+    gathered = collect(project, "who uses certificates")
+    assert (gathered.answer, gathered.is_final) == (None, False)
+    assert "no code is named `certificates`, only documents or data" in gathered.evidence[-2]
+    assert {hit.path for hit in ranked(project, gathered)} == {"a.py", "docs/certificates.md"}
+    assert answer(project, "where is logging defined") == ["docs/logging.rst"]
+
+
 @pytest.fixture(scope="module")
 def cart(tmp_path_factory: pytest.TempPathFactory) -> Indexed:
     files: dict[str, str | bytes] = {

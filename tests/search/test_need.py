@@ -86,6 +86,7 @@ def test_a_long_prompt_is_worth_looking(lexical: LexicalReader) -> None:
         ("как проверяется адрес?", True),
         ("wo werden die Fehler vom Leser behandelt", True),
         ("怎么决定用几个线程", True),
+        ("Wie viele Bananen?", True),
         ("wir machen das so, danke dir", False),
         ("gracias, eso es todo por hoy", False),
         ("ありがとう、助かりました", False),

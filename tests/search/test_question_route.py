@@ -220,7 +220,7 @@ def test_places(text: str, expected: str) -> None:
         ("Which functions in src/api call `authorize`?", "structural", "asks for callers: Which functions"),
         ("find the timeout in src/a.py", "positional", "names a file: src/a.py"),
         ("why is it slow", "semantic", "asks in words: why is it slow"),
-        ("login", "hybrid", "names no relation and no place"),
+        ("login", "hybrid", "a plain search: it has no"),
         ("Traceback (most recent call last):\n  File 'a.py'", "hybrid", "holds a pasted trace"),
     ],
 )

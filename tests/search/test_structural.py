@@ -470,6 +470,25 @@ def test_what_is_asked(text: str, expected: tuple[str, tuple[str, ...], int]) ->
     assert asked(question, route_question(question, {"login", "touch", "Touch"}.__contains__)) == expected
 
 
+def test_a_member_of_a_class_of_tests_is_a_test_only_by_its_own_name(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        "site.py": "def draw():\n    pass\n",
+        "tests/test_site.py": (
+            "class TestSite:\n    made = draw()\n\n    def setup_method(self):\n        draw()\n\n"
+            "    def _test_with(self):\n        draw()\n\n    def test_draws(self):\n        draw()\n"
+        ),
+    }
+    target, path = "site.py#draw", "tests/test_site.py"
+    scopes = ((2, "TestSite"), (5, "TestSite.setup_method"), (8, "TestSite._test_with"))
+    links: list[Given] = [(path, line, "call", "draw", scope, target) for line, scope in scopes]
+    links.append((path, 11, "call", "draw", "TestSite.test_draws", target))
+    project = linked(tmp_path, files, links)
+    found = ask(project, "tests", "draw")
+    assert places(found) == [f"{path}#TestSite:2", f"{path}#TestSite.test_draws:11"]
+    helpers = f"{path}#TestSite.setup_method, {path}#TestSite._test_with"
+    assert found.remarks[0] == f"helpers of tests reach it too: {helpers}"
+
+
 def test_built_copies_come_after_sources_and_tests(tmp_path: Path) -> None:
     text = "function go() {}\ngo()\n"
     paths = ("dist/a.js", "lib/a.js", "public/a.min.js", "test/a.js")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from foveal.daemon.core.errors import InvalidRequest, TooLarge
+from foveal.daemon.privacy.secret_values import MASK
 from foveal.daemon.sessions.context_sets import (
     MAX_ENTRY_CHARACTERS,
     Applet,
@@ -189,10 +190,9 @@ def test_a_resume_offers_to_reopen_the_applet() -> None:
     address = "https://apps.example/git-diff?file=a%20b.py&bare="
     assert resume.applet == Applet("git-diff", {"file": "a b.py", "bare": ""}, address)
     assert resume.text.endswith(f"\nLast applet: git-diff (file=a b.py, bare=), to reopen at {address}")
-    secret = session(applet=("board", "token=ghp_0123456789abcdefghij0123456789abcdef"))
-    assert applet_in(secret.context["applet"], TEMPLATE) == Applet(
-        "board", {"token": secret.context["applet"][1][6:]}
-    )
+    secret = ("board", "token=ghp_0123456789abcdefghij0123456789abcdef", "password=Tr0ub4dor3x9", "tab=2")
+    masked = {"token": f"{MASK}32+", "password": MASK, "tab": "2"}
+    assert applet_in(secret, TEMPLATE) == Applet("board", masked)
 
 
 def test_an_applet_is_given_by_its_address() -> None:

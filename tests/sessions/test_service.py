@@ -180,3 +180,12 @@ async def test_where_its_project_is_gone_items_can_still_be_removed(base: Path) 
         assert (outcome.changed, session.items, session.removed) == (True, (), (RULE,))
         resumed, _ = await at.sessions.resume("s")
         assert resumed.removed == (RULE,)
+
+
+async def test_a_person_that_resumes_one_is_no_sign_of_its_agent(base: Path) -> None:
+    async with desk(base) as at:
+        made = await at.create()
+        await at.sessions.end("s")
+        looked_at, _ = await at.sessions.resume("s", is_heard=False)
+        assert (looked_at.ended, looked_at.last_observed) == ("", made.last_observed)
+        assert (await at.sessions.resume("s"))[0].last_observed > made.last_observed

@@ -8,7 +8,9 @@ from typing import Any, get_args
 
 import pytest
 from foveal.daemon.core.errors import InvalidRequest
+from foveal.daemon.core.times import timestamp_of
 from foveal.daemon.sessions.session_events import TimelineKind, Use, UseSign
+from foveal.daemon.sessions.session_store import SessionStore
 from foveal.daemon.sessions.timeline import SessionEvent
 from foveal.daemon.transcripts.records import Activity
 
@@ -61,6 +63,37 @@ async def test_a_context_belongs_to_the_entry_that_it_was_asked_for(tmp_path: Pa
         [stored] = (await at.timeline.page("ses", 9, "")).entries
         assert (stored.shown, stored.used) == (1, 1)
         assert (at.timeline.has_shown("ses"), at.timeline.has_shown("t")) == (True, False)
+
+
+async def test_a_context_for_another_prompt_is_not_that_of_the_open_one(tmp_path: Path) -> None:
+    async with opened(tmp_path) as at:
+        at.timeline.record(event("prompt", text="thanks"))
+        at.timeline.attach(("ses", ""), "c1", "req_1", "Why?", "sam")
+        at.timeline.record(event("prompt", text="How?"))
+        at.timeline.attach(("ses", ""), "c2", "req_2", "", "sam")
+        entries = [one.entry for one in (await at.timeline.page("ses", 9, "")).entries]
+    assert sorted((one.text, one.context_id) for one in entries) == [
+        ("How?", "c2"),
+        ("Why?", "c1"),
+        ("thanks", ""),
+    ]
+
+
+async def test_a_session_is_last_heard_when_anything_happened_in_it(tmp_path: Path) -> None:
+    async with opened(tmp_path) as at:
+        at.timeline.record(event("start"))
+        at.clock.pass_on(minutes=5)
+        at.timeline.record(event("prompt", text="thanks"))  # needs no context
+        heard = {"ses": timestamp_of(at.clock.now())}
+        assert await at.timeline.heard() == await at.timeline.heard("ses") == heard
+        store = SessionStore(str(tmp_path / "sessions"), at.clock)
+        for name in ("ses", "other"):
+            store.create("/p", [], session_id=name)
+            at.clock.pass_on(minutes=5)
+        later = {"ses": timestamp_of(at.clock.now())}
+        assert [one.id for one in store.list("/p", heard).sessions] == ["other", "ses"]
+        first, _ = store.list("/p", later).sessions
+    assert (first.id, first.last_observed) == ("ses", later["ses"])
 
 
 async def test_the_latest_prompt_with_a_context_is_answered(tmp_path: Path) -> None:

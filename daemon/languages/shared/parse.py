@@ -18,10 +18,10 @@ from .definitions import DefinitionReader, Match, PatternSettings
 from .grammar_bundle import BUNDLE, GrammarMissing, load_grammar
 from .language import LANGUAGES, Language
 from .markup import component_name, read_markup, with_markup
-from .records import NOTHING, ParsedFile, References, SplitPoint, Symbol
+from .records import NOTHING, ParsedFile, References, SplitPoint
 from .reference_reader import ImportReader, ReferenceReader, Settings
-from .source_text import MAX_NAME, MAX_SIGNATURE, SourceText, Span, clean_source
-from .symbols import UniqueNames, section_ends, sections, symbols_of
+from .source_text import SourceText, Span, clean_source
+from .symbols import block_sections, sections, symbols_of
 
 log = logging.getLogger(__name__)
 
@@ -75,7 +75,7 @@ def parse_source(data: bytes, language: str, path: str = "") -> ParsedFile:
     lines = source.count(b"\n") + (not source.endswith(b"\n") and source != b"")
     row = LANGUAGES.get(language)
     if row is not None and row.blocks is not None:
-        return ParsedFile(tuple(_blocks(source.decode("utf-8", "replace"), row, lines)), (), lines)
+        return ParsedFile(tuple(block_sections(source.decode("utf-8", "replace"), row, lines)), (), lines)
     if row is None or not row.grammar or not source:
         return ParsedFile((), (), lines)
     text = SourceText(source)
@@ -118,27 +118,6 @@ def _parsed_code(source: bytes, text: SourceText, row: Language, lines: int) -> 
         reader = ReferenceReader(text, row, symbols, definitions.names)
         references = _references(toolbox, root, reader, facts)
     return ParsedFile(tuple(symbols), tuple(imports.imports()), lines, root.has_error, points, references)
-
-
-def _blocks(text: str, row: Language, lines: int) -> Iterable[Symbol]:
-    """Yield the blocks of a file without a grammar as sections."""
-    assert row.blocks is not None
-    named = list(row.blocks(row.name, text))
-    written = text.split("\n")
-    names = UniqueNames()
-    around: list[tuple[int, str]] = []
-    ends = section_ends([(first + 1, level) for first, level, _ in named], lines)
-    for (first, level, name), end in zip(named, ends, strict=True):
-        while around and around[-1][0] >= level:
-            around.pop()
-        full = f"{around[-1][1]}/{name}" if around else name
-        if len(full) <= MAX_NAME:
-            full = names.unique(full)
-            last = next((at for at in range(end, first + 1, -1) if written[at - 1].strip()), first + 1)
-            head = written[first].strip()[:MAX_SIGNATURE]
-            # A heading may begin with a label or a line above its title.
-            yield Symbol(full, "section", first + 1, last, head if name in head else name, "", len(around))
-            around.append((level, full))
 
 
 def _references(toolbox: _Toolbox, root: Node, reader: ReferenceReader, facts: Iterable[Match]) -> References:

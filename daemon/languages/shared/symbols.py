@@ -76,6 +76,27 @@ def sections(
     return found
 
 
+def block_sections(text: str, row: Language, lines: int) -> Iterable[Symbol]:
+    """Yield the blocks of a file without a grammar as sections; `lines` is the number of its lines."""
+    assert row.blocks is not None
+    named = list(row.blocks(row.name, text))
+    written = text.split("\n")
+    names = UniqueNames()
+    around: list[tuple[int, str]] = []
+    ends = section_ends([(first + 1, level) for first, level, _ in named], lines)
+    for (first, level, name), end in zip(named, ends, strict=True):
+        while around and around[-1][0] >= level:
+            around.pop()
+        full = f"{around[-1][1]}/{name}" if around else name
+        if len(full) <= MAX_NAME:
+            full = names.unique(full)
+            last = next((at for at in range(end, first + 1, -1) if written[at - 1].strip()), first + 1)
+            head = written[first].strip()[:MAX_SIGNATURE]
+            # A heading may begin with a label or a line above its title.
+            yield Symbol(full, "section", first + 1, last, head if name in head else name, "", len(around))
+            around.append((level, full))
+
+
 def section_ends(headings: Sequence[tuple[int, int]], lines: int) -> list[int]:
     """Return each section's last line: the one before the next heading of the same or a higher level."""
     ends = [lines] * len(headings)
