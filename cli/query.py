@@ -8,10 +8,12 @@ from collections.abc import Iterator
 
 import click
 
+from ..ipc.errors import RpcError
 from . import terminal
 from .command import Reply, Run, command, given
 from .connection import CALL_TIMEOUT_S, connect
 from .context import FRESH
+from .errors import message_of
 from .highlight import highlight
 from .options import CWD, QUIET, argument, choice, flag, number, option, score, time_option
 from .progress import wait_until_known
@@ -35,6 +37,10 @@ ROUTES = ("structural", "positional", "semantic", "hybrid")
 
 OF_ALL = ("cycles", "unused")
 """Relations that need no question: they may be asked of the whole project."""
+
+
+FILTERS = {"languages": "--language", "kinds": "--kind", "glob": "--glob", "relation": "--relation"}
+"""The options of the fields whose values only the daemon can check."""
 
 
 INDEX_WAIT_S = 60.0
@@ -112,7 +118,13 @@ def query_command(run: Run) -> None:
     with connect(run.settings) as client:
         if run.scope_id is None and run.fresh != "no":
             wait_until_known(client, run.folder, INDEX_WAIT_S)
-        reply = client.call("Query", given(params), CALL_TIMEOUT_S)
+        try:
+            reply = client.call("Query", given(params), CALL_TIMEOUT_S)
+        except RpcError as error:
+            field = str((error.data or {}).get("field"))
+            if field not in FILTERS:
+                raise
+            raise run.usage(message_of(error).replace(field, FILTERS[field], 1)) from error
     describe = describe_for_agent if for_agent else describe_results
     run.show(reply, describe(reply, os.path.realpath(current_folder())))
     if not run.as_json and not run.quiet:

@@ -14,6 +14,9 @@ GROUPS = ("day", "project", "host", "agent", "session", "type")
 
 NEVER_USED_MAX = 10
 
+SHORT_ID = 8
+"""Characters of a session's id that tell sessions of the same name apart."""
+
 
 @show_command(
     "GetUsage",
@@ -83,4 +86,7 @@ def _key(row: Reply, by: str) -> str:
     key = str(row["key"])
     if by == "project" and key != "total":
         return short_path(key)
-    return str(row.get("name") or key) or "(none)"
+    name = str(row.get("name") or "")
+    if by == "session" and name:  # sessions may begin with the same prompt
+        return f"{name} ({key[:SHORT_ID]})"
+    return name or key or "(none)"

@@ -211,8 +211,9 @@ def ensure_daemon(
         return client
     found = find_socket(explicit, environ)
     if found.explicit:
+        first = "foveal down && " if lock_holder(state_folder(environ)) else ""
         raise DaemonUnavailable(
-            f"no daemon listens on {found.path}; start one there: foveal up --socket {found.path}"
+            f"no daemon listens on {found.path}; start one there: {first}foveal up --socket {found.path}"
         )
     return _start_or_wait(environ, deadline, command or _default_command())
 

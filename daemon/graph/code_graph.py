@@ -98,8 +98,9 @@ def several(meaning: Meaning) -> str:
     names = map(node_id_of, meaning.definitions[:LISTED_MAX])
     dots = ", …" if meaning.total > LISTED_MAX else ""
     most = f", of which {MEANT_MAX:,} are looked at" if meaning.total > MEANT_MAX else ""
+    name = meaning.name if meaning.guess else meaning.written
     return (
-        f"`{meaning.written}` has {meaning.total:,} definitions{most}; to mean one, say its class, its file"
+        f"`{name}` has {meaning.total:,} definitions{most}; to mean one, say its class, its file"
         f" or its node id: {', '.join(names)}{dots}"
     )
 

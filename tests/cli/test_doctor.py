@@ -131,6 +131,8 @@ def test_the_daemon_of_another_state_folder_is_left_alone(
     belongs = f"the daemon on {shared_daemon.socket} (pid {pid}) belongs to another state folder"
     result = program.invoke(foveal, ["down"])
     assert (result.exit_code, result.stderr.splitlines()[0]) == (1, f"error: {belongs}; left alone")
+    told = CliRunner(env=shared_daemon.environ).invoke(foveal, ["query", "x", "--socket", "/tmp/none"]).stderr
+    assert "start one there: foveal down && foveal up --socket /tmp/none" in told
     result = program.invoke(foveal, ["uninstall", "--yes"])
     assert f"{belongs}; left alone\n" in result.stdout
     shown = program.invoke(foveal, ["doctor"]).stdout

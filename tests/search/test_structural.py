@@ -384,6 +384,7 @@ def test_many_definitions_of_one_name(tmp_path: Path) -> None:
     assert places(found) == ["z.py#go:5", "z.py#go:4?"]
     assert found.remarks[0].startswith("`run` has 510 definitions, of which 500 are looked at")
     assert "m000.py#run" in found.remarks[0]
+    assert any("`run` has 510" in remark for remark in ask(project, "callers", "Run").remarks)
     assert len(ask(project, "definition", "run", limit=10).hits) == 10
     assert places(ask(project, "callers", "m000.py#run")) == ["z.py#go:5", "z.py#go:4?"]
 
