@@ -168,7 +168,17 @@ def _usage_message(error: click.UsageError) -> str:
     if isinstance(error, click.BadParameter) and isinstance(error.param, click.Argument):
         error.param_hint = f"'{label_of(error.param)}'"  # click's own has the choices, or brackets
     message = error.format_message().rstrip(".")
+    if isinstance(error, click.MissingParameter) and error.ctx:  # the first may be the one that is missing
+        given = {param: error.ctx.params.get(param.name or "") for param in error.ctx.command.params}
+        taken = [
+            f"{label_of(param)} is {value!r:.80}" for param, value in given.items() if _is_taken(param, value)
+        ]
+        message += f"; {', '.join(taken)}" if taken else ""
     return message[:1].lower() + message[1:]
+
+
+def _is_taken(param: click.Parameter, value: object) -> bool:
+    return isinstance(param, click.Argument) and isinstance(value, str)
 
 
 def _usage_hint(error: click.UsageError) -> str:

@@ -173,7 +173,8 @@ def answer(
     if len(hits) < len(findings.found) or findings.more:
         least = "more than " if findings.more else ""
         filtered = "" if chosen == EVERYTHING and paths is None else ", before the filter"
-        remarks.append(f"{len(hits)} shown of {least}{len(findings.found):,}{filtered}")
+        cut = "; no more are looked for" if findings.more and limit > len(findings.found) else ""
+        remarks.append(f"{len(hits)} shown of {least}{len(findings.found):,}{filtered}{cut}")
     waiting = reader.links.unlinked() + tree.pending if relation not in _WITHOUT_LINKS else 0
     return GraphAnswer(
         tuple(hits),

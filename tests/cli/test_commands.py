@@ -28,6 +28,8 @@ def test_open_close_and_list(foveal: CommandLine) -> None:
     assert told == f"error: {root}/README.md is not a folder: name the project's root folder\n"
     told = foveal.fails("open", code=2)
     assert told == "error: missing argument 'PATH'\nhint: foveal open --help\n"
+    told = foveal.fails("expand", "src/x.py", code=2)
+    assert told.startswith("error: missing argument 'NODE'; SCOPE_ID is 'src/x.py'\n")
 
 
 def test_reindex_and_status(foveal: CommandLine) -> None:

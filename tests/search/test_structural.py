@@ -389,6 +389,19 @@ def test_many_definitions_of_one_name(tmp_path: Path) -> None:
     assert places(ask(project, "callers", "m000.py#run")) == ["z.py#go:5", "z.py#go:4?"]
 
 
+def test_what_is_cut_is_said(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        "m.py": "def run():\n    pass\n",
+        "test_m.py": "import m\n\n"
+        + "".join(f"def test_{number:03}():\n    m.run()\n\n" for number in range(120)),
+    }
+    links: list[Given] = [
+        ("test_m.py", 4 + 3 * number, "call", "run", f"test_{number:03}", "m.py#run") for number in range(120)
+    ]
+    found = ask(linked(tmp_path, files, links), "tests", "run", limit=1_000)
+    assert "100 shown of more than 100; no more are looked for" in found.remarks
+
+
 def test_circles_end(tmp_path: Path) -> None:
     files: dict[str, str | bytes] = {
         "a.py": "class A(B):\n    def go(self):\n        B().go()\n\n\nclass B(A):\n    def go(self):\n        A().go()\n"
