@@ -144,7 +144,8 @@ def remarks(reply: Reply) -> Iterator[str]:
     if reply["results"]:
         yield f"{_how_many(reply)} in {reply['elapsed_ms']:.1f} ms"
     else:
-        hint = f": {reply['hint']}" if reply.get("hint") else ""
+        known = ("", *reply["evidence"])
+        hint = f": {reply['hint']}" if reply.get("hint", "") not in known else ""
         yield f"nothing found in {reply['elapsed_ms']:.1f} ms{hint}"
 
 

@@ -134,7 +134,9 @@ class _Sentence:
         self.forms = [token.form for token in self.tokens]
         self.said = frozenset(self.forms)
         self.named = [at for at in range(len(self.tokens)) if self._is_named(at, is_name)]
-        self.named = self.named or [at for at in range(len(self.tokens)) if self._is_missing(at, is_absent)]
+        missing = [at for at in range(len(self.tokens)) if self._is_missing(at, is_absent)]
+        joined = [at for at in missing if self._joins(self._form(at - 1), self._form(at + 1))]
+        self.named = sorted({*self.named, *joined}) or missing
         self.placed = [at for at in self.named if self._form(at - 1) in WORDS["placing"]]
         plain = (form for at, form in enumerate(self.forms) if at not in self.named)
         self.unknown = [form for form in plain if form not in EXPLAINED and not form.isdigit()]
@@ -193,7 +195,7 @@ class _Sentence:
     def _is_missing(self, at: int, is_absent: IsName) -> bool:
         """Whether a word is taken as a name that the project doesn't have: it stands where a name can, and
         the project doesn't have the word anywhere."""
-        form = self.tokens[at].form
+        form, behind = self.tokens[at].form, self._form(at + 1)
         if not form.isidentifier() or form in EXPLAINED or len(form) < NAME_LEAST:
             return False
         asks = any(
@@ -201,8 +203,10 @@ class _Sentence:
             for place, cue in enumerate(map(CUES.get, self.forms))
             if cue is not None
         )
+        asks = asks or (behind in WORDS["change"] and not WORDS["break"].isdisjoint(self.said))
         others = sum(each not in EXPLAINED and not each.isdigit() for each in self.forms)
-        return asks and others == 1 and is_absent(self.tokens[at].name)
+        stands = (asks and others == 1) or self._joins(self._form(at - 1), behind)
+        return stands and is_absent(self.tokens[at].name)
 
     def _of_all(self) -> tuple[Relation, Sequence[int]] | None:
         """Return a relation of the whole project, or of some files of it."""

@@ -107,6 +107,24 @@ def test_questions_about_the_graph(text: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("what calls nosuch", "callers: nosuch"),
+        ("what breaks if nosuch changes", "impact: nosuch"),
+        ("how do Money and nosuch connect", "connection: Money, nosuch"),
+        ("how do nosuch and Money connect", "connection: nosuch, Money"),
+        ("how do Money and nosuch differ", ""),
+        ("what happens if nosuch is empty", ""),
+    ],
+)
+def test_a_word_that_the_project_has_nowhere_is_a_name_where_only_a_name_can_stand(
+    text: str, expected: str
+) -> None:
+    found = route_question(take_apart(text), DEFINED.__contains__, {"nosuch"}.__contains__)
+    assert (f"{found.relation}: {', '.join(found.subjects)}" if found.relation else "") == expected
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "who calls it",
