@@ -157,8 +157,12 @@ class _Sentence:
             return None
         places = tuple(PlaceMention("file", self.tokens[at].name) for at in self.placed if at not in subjects)
         names = tuple(self.tokens[at].name for at in subjects)
-        said = (f"asks for {relation}: {self.text}",)
-        return RoutedQuestion("structural", said, relation, names, places, _depth(self.text))
+        said = [f"asks for {relation}: {self.text}"]
+        left = [at for at in self.named if at not in subjects and self._form(at - 1) in {"and", "or"}]
+        if names and left:
+            others = ", ".join(f"`{self.tokens[at].name}`" for at in left)
+            said.append(f"this is of `{names[0]}` alone: ask again for {others}")
+        return RoutedQuestion("structural", tuple(said), relation, names, places, _depth(self.text))
 
     def _form(self, at: int) -> str:
         return self.forms[at] if 0 <= at < len(self.forms) else ""

@@ -106,6 +106,13 @@ def test_questions_about_the_graph(text: str, expected: str) -> None:
     assert asked(text) == expected
 
 
+def test_a_second_name_that_is_not_asked_for_is_told() -> None:
+    assert route("what calls login and flushQueue").evidence[1:] == (
+        "this is of `login` alone: ask again for `flushQueue`",
+    )
+    assert not route("how are slugify and Money connected?").evidence[1:]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
