@@ -228,8 +228,11 @@ class _Sentence:
         if not subjects or len(self.unknown) > any(self.tokens[at].sure for at in subjects):
             return None, ()
         ends = self.named if "end" in said else subjects
-        if len(ends) > 1 and (
-            said & WORDS["connect"] or (forms[0] in WORDS["auxiliary"] and said & {"call", "use"})
+        listed = len(ends) > 1 and said & WORDS["test"] and self._form(ends[1] - 1) in {"and", "or"}
+        if (
+            len(ends) > 1
+            and not listed
+            and (said & WORDS["connect"] or (forms[0] in WORDS["auxiliary"] and said & {"call", "use"}))
         ):
             backwards = self._form(ends[0] - 1) in {"to", "into"} or self._form(ends[1] - 1) in {"from", "by"}
             return "connection", (ends[1], ends[0]) if backwards else ends[:2]

@@ -110,6 +110,7 @@ def test_a_second_name_that_is_not_asked_for_is_told() -> None:
     assert route("what calls login and flushQueue").evidence[1:] == (
         "this is of `login` alone: ask again for `flushQueue`",
     )
+    assert asked("which tests reach login or flushQueue") == "tests: login"
     assert not route("how are slugify and Money connected?").evidence[1:]
 
 
