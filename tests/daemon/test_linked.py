@@ -14,7 +14,17 @@ from foveal.daemon.api.method import declared_methods
 from foveal.ipc.errors import INVALID_PARAMS, NOT_FOUND, PERMISSION_DENIED
 
 from tests.conftest import DaemonProcess, git, running_daemon, write_files
-from tests.policy_cases import FILES, HIDDEN_FROM, PATH_WORDS, REQUESTS, SAID, LinkerView, ask, words_in
+from tests.policy_cases import (
+    FILES,
+    HIDDEN_FROM,
+    LIMITED,
+    PATH_WORDS,
+    REQUESTS,
+    SAID,
+    LinkerView,
+    ask,
+    words_in,
+)
 
 import_module("foveal.daemon.api.handlers")  # declares every method
 READING = [declared.name for declared in declared_methods() if declared.access == "read"]
@@ -348,6 +358,7 @@ class LinkedView(LinkerView):
         self.session = "of-lead"
         self.call("CreateSession", **self.own, session_id=self.session, agent_name="lead", name=SAID)
         self.scope, self.users_scope = self.new_scope(), self.new_scope("")
+        self.childrens_scopes = [self.child_scope(agent) for agent in LIMITED[:2]]
         fields = {"session_id": self.session, "focus_paths": ["../ledger/secret/quokka.py"]}
         built = self.lead("GetContext", **self.own, **fields, prompt="count the treasure of the numbat")
         self.request, self.context = built["request_id"], built["context_id"]

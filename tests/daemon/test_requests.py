@@ -177,7 +177,9 @@ def test_a_request_too_large_for_an_answer_is_told_without_its_content(
     shared_daemon: DaemonProcess, project: Path
 ) -> None:
     session = prepared(shared_daemon, project)
-    reply = ask(shared_daemon, project, session, prompt="x" * (MAX_FRAME_BYTES // 2 + 1))
+    # Of each long message 200,000 characters are kept, and both the history and the messages have them.
+    said = [{"role": "user", "content": "x" * 190_000}] * (MAX_FRAME_BYTES // 380_000 + 1)
+    reply = ask(shared_daemon, project, session, history=said, format="messages")
     which = {"session_id": session, "request_id": reply["request_id"]}
     error = shared_daemon.error("GetRequest", **which)
     assert error.code == "too_large"

@@ -368,7 +368,7 @@ def test_memory_is_limited_too(tmp_path: Path, shop: Path) -> None:
 # Hot files
 
 
-@pytest.mark.parametrize("owner", [{}, {"session_id": "hot"}], ids=["no session", "session"])
+@pytest.mark.parametrize("owner", [{}, {"session_id": "follows"}], ids=["no session", "session"])
 def test_hot_files_follow_the_work(owner: dict[str, str], shared_daemon: DaemonProcess, root: str) -> None:
     def notify(path: str, event: str = "opened") -> None:
         shared_daemon.call("NotifyFile", cwd=root, path=path, event=event)
