@@ -278,6 +278,7 @@ def _prompts(samples: Sequence[Sample]) -> list[tuple[str, str, int, float]]:
 
 PAGES_ASK: Final = frozenset(
     [
+        "CheckDashboard",
         "GetMetrics",
         "GetTimeline",
         "GetTrust",

@@ -149,7 +149,7 @@ def answer_faults(contexts: Sequence[Mapping[str, Any]], totals: Mapping[str, An
     said = []
     if partial:
         of = f"the latest {CONTEXTS:,} answers" if len(lately) >= CONTEXTS else count(len(lately), "answer")
-        said.append(f"{partial:,} of {of} in the last hour partial")
+        said.append(f"{partial:,} of {of} in the last hour {'was' if partial == 1 else 'were'} partial")
     if late := totals.get("late_hour", 0):
         said.append(f"{count(late, 'prompt')} without a context in time in the last hour")
     return [_fault("Answers", ", ".join(said), "/diagnostics#answers")] if said else []

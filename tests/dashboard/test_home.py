@@ -73,7 +73,7 @@ def test_of_more_contexts_than_are_listed_it_says_which_were_looked_at() -> None
     one = {"at": "2999-01-01T00:00:00", "partial": True, "degraded": 0}
     for listed, said in ((CONTEXTS - 1, f"{CONTEXTS - 1} answers"), (CONTEXTS, "the latest 100 answers")):
         [fault] = answer_faults([one] * listed, {})
-        assert fault["text"] == f"{listed} of {said} in the last hour partial"
+        assert fault["text"] == f"{listed} of {said} in the last hour were partial"
 
 
 async def test_a_session_is_one_line_that_says_its_title_once(
