@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 from msgspec.structs import replace
@@ -87,17 +87,16 @@ def reply_of(
         layers[candidate.layer] += selection.costs[candidate.id].tokens
     tokens, size = counter.count(context), len(context.encode("utf-8", "replace"))
     limit, shown = scarcer_limit(request, tokens, size), {candidate.path for candidate, _ in selection.chosen}
-    shortened = _shortened(selection, request.max_bytes)
     no_room = [dropped_slice.slice for dropped_slice in selection.dropped if dropped_slice.reason == "budget"]
+    # For want of tokens most of a context is shortened, and its parts say so.
+    for_bytes = _for_bytes(selection, request.max_bytes, size) if limit == "max_bytes" else []
     reply: dict[str, Any] = {
         "scope_id": scope_id,
         "context": context,
         "tokens": tokens,
         "bytes": size,
-        "truncated": bool(no_room or shortened),
-        "gaps": _capped(
-            [*gaps, *_no_room(no_room, shown, limit), *_for_bytes(shortened, request.max_bytes - size, limit)]
-        ),
+        "truncated": bool(no_room) or any(_shortened(selection, request.max_bytes)),
+        "gaps": _capped([*gaps, *_no_room(no_room, shown, limit), *for_bytes]),
         "degraded": list(degraded),
         "layers": layers,
         "slices": _slices(selection, request, context),
@@ -162,10 +161,9 @@ def _no_room(dropped: Sequence[Slice], shown: Collection[str], limit: str) -> li
     return [f"no room in the budget for {_listed(names)}: ask with a larger {limit}"]
 
 
-def _shortened(selection: Selection, max_bytes: int) -> list[tuple[Slice, int]]:
-    """Return the slices that have longer forms than those shown, with the bytes that the longest one takes
+def _shortened(selection: Selection, max_bytes: int) -> Iterator[tuple[Slice, int]]:
+    """Yield the slices that have longer forms than those shown, with the bytes that the longest one takes
     more. A twin that is only named has none."""
-    found = []
     for candidate, form in selection.chosen:
         full = candidate.full_characters
         if not form.compressed or full <= len(form.text):
@@ -174,17 +172,14 @@ def _shortened(selection: Selection, max_bytes: int) -> list[tuple[Slice, int]]:
         longest = "" if full > max_bytes else candidate.grow(full).text
         if longest != form.text:
             more = len(longest.encode("utf-8", "replace")) or full
-            found.append((candidate, more - len(form.text.encode("utf-8", "replace"))))
-    return found
+            yield candidate, more - len(form.text.encode("utf-8", "replace"))
 
 
-def _for_bytes(shortened: Sequence[tuple[Slice, int]], left: int, limit: str) -> list[str]:
-    """Return the gap that names what is shown shortened for its bytes, of which so many are `left`. For want
-    of tokens most of a context is, and its parts say so."""
-    names = [item.path or item.id for item, more in shortened if more > left]
-    if not names or limit != "max_bytes":
-        return []
-    return [f"shortened to fit max_bytes: {_listed(names)}; ask with a larger max_bytes"]
+def _for_bytes(selection: Selection, max_bytes: int, size: int) -> list[str]:
+    """Return the gap that names what is shown shortened for the bytes of a context of this size."""
+    shortened = _shortened(selection, max_bytes)
+    names = [item.path or item.id for item, more in shortened if more > max_bytes - size]
+    return [f"shortened to fit max_bytes: {_listed(names)}; ask with a larger max_bytes"] if names else []
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -150,11 +150,7 @@ class ScopeService:
 
         Raises `PermissionDenied` if it would be updated and `may_change` says no.
         """
-        if selector.scope_id:
-            scope = self._scopes.get(selector.scope_id)
-        else:
-            identity = selector.identity(project.root)
-            scope = self._scopes.find(identity) or self._create(project, identity, selector)
+        scope = self._selected(project, selector, self._create)
         changed = self._changed(scope, selector, may_change)
         if changed is not scope:
             scope = self._change(changed)
@@ -171,11 +167,7 @@ class ScopeService:
         session or a scope that is named. Raises as `scope_for` does."""
         if not (selector.scope_id or selector.session_id):  # such a scope is the request's own
             return await self.scope_for(project, selector, may_change)
-        if selector.scope_id:
-            scope = self._scopes.get(selector.scope_id)
-        else:
-            identity = selector.identity(project.root)
-            scope = self._scopes.find(identity) or self._new(project, identity, selector)
+        scope = self._selected(project, selector, self._new)
         changed = self._changed(scope, selector, may_change)
         if changed is scope and scope.id in self._scopes:
             return scope
@@ -265,6 +257,15 @@ class ScopeService:
             await self._work.in_writer(self._store.compact)
 
     # Helpers
+
+    def _selected(
+        self, project: Project, selector: ScopeSelector, make: Callable[[Project, str, ScopeSelector], Scope]
+    ) -> Scope:
+        """Return the scope that a selector names or finds, else a made one."""
+        if selector.scope_id:
+            return self._scopes.get(selector.scope_id)
+        identity = selector.identity(project.root)
+        return self._scopes.find(identity) or make(project, identity, selector)
 
     def _new(self, project: Project, identity: str, selector: ScopeSelector) -> Scope:
         """Return a scope that isn't in the table, under the same id for the same identity."""

@@ -18,7 +18,7 @@ from ..view import Page, get
 from .scopes import link_of, scope_rows, title_of
 from .sessions import named_session
 from .slices import LAYERS, SliceRow, dropped_rows, name_of, ordered, plain_reason, slice_rows
-from .turn import ON_PAGE_MAX, gaps_of, without_room
+from .turn import ON_PAGE_MAX, explained_path, gaps_of, without_room
 
 TURNS: Final = 8
 """Maximum turns shown."""
@@ -157,15 +157,7 @@ class ScopePage(Page):
         """Return why a file is in the scope's last context or not, or why that can't be told."""
         if "last_context_id" not in scope:
             return {"path": path, "problem": "it got no context yet that could be explained"}
-        try:
-            found: Mapping[str, Any] = await self._view.call(
-                "ExplainPath", context_id=scope["last_context_id"], path=path
-            )
-        except RpcError as error:
-            if error.code not in {INVALID_PARAMS, NOT_FOUND}:
-                raise
-            return {"path": path, "problem": error.message}
-        return {**found, "reasons": [plain_reason(text) for text in found["reasons"]]}
+        return await explained_path(self._view, scope["last_context_id"], path)
 
 
 async def _tried(asked: Awaitable[Mapping[str, Any]]) -> Mapping[str, Any] | RpcError:

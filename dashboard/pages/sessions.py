@@ -165,12 +165,6 @@ CONTEXTS: Final = 100
 """Maximum contexts in one reply of the daemon."""
 
 
-async def latest_prompts(view: View) -> dict[str, str]:
-    """Return a prompt of each session that was active lately, by its id: the earliest of the latest ones."""
-    reply = await view.call("ListContexts", limit=CONTEXTS)
-    return {one["session_id"]: one["prompt"] for one in reply["contexts"] if one["prompt"]}
-
-
 async def usage_by(view: View, key: str, **given: Any) -> dict[str, Mapping[str, Any]]:
     """Return the rows of GetUsage by their keys."""
     reply = await view.call("GetUsage", by=key, **given)

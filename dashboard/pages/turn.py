@@ -86,7 +86,7 @@ class TurnPage(Page):
         context = await view.call("GetBuiltContext", context_id=context_id)
         why = request.query.get("why", "").strip()
         project = await view.project_of(context["project"])
-        explained = await self._explain(context_id, why, project) if why else None
+        explained = await _explain(view, context_id, why, project) if why else None
         scope, record, session, turns, (known, _) = await asyncio.gather(
             view.found("GetScope", scope_id=context["scope_id"]),
             _record(view, context),
@@ -140,18 +140,6 @@ class TurnPage(Page):
             **values,
         )
 
-    async def _explain(self, context_id: str, path: str, project: ProjectChoice) -> Mapping[str, Any]:
-        """Return why a file is in the context or not, or why that can't be told."""
-        if project.status is None:  # a GET opens none
-            return {"path": path, "problem": f"{project.name} isn't open now, so that it can't be asked"}
-        try:
-            found: Mapping[str, Any] = await self._view.call("ExplainPath", context_id=context_id, path=path)
-        except RpcError as error:
-            if error.code != INVALID_PARAMS:
-                raise
-            return {"path": path, "problem": error.message}
-        return {**found, "reasons": [plain_reason(text) for text in found["reasons"]]}
-
     @get("/turns/{context_id}/text/{name}")
     async def _serve_text(self, request: web.Request) -> web.Response:
         """Answer one of the texts as it was sent, to the byte."""
@@ -163,6 +151,24 @@ class TurnPage(Page):
             raise RpcError(NOT_FOUND, f"this context has no such text; it has {known}")
         body = await asyncio.to_thread(lambda: wanted.text.encode("utf-8", "replace"))
         return web.Response(body=body, content_type="text/plain", charset="utf-8")
+
+
+async def _explain(view: View, context_id: str, path: str, project: ProjectChoice) -> Mapping[str, Any]:
+    """Return why a file is in a context of a project or not, or why that can't be told."""
+    if project.status is None:  # a GET opens none
+        return {"path": path, "problem": f"{project.name} isn't open now, so that it can't be asked"}
+    return await explained_path(view, context_id, path)
+
+
+async def explained_path(view: View, context_id: str, path: str) -> Mapping[str, Any]:
+    """Return why a file is in a context or not, or why that can't be told. Raises `RpcError`."""
+    try:
+        found = await view.call("ExplainPath", context_id=context_id, path=path)
+    except RpcError as error:
+        if error.code not in {INVALID_PARAMS, NOT_FOUND}:
+            raise
+        return {"path": path, "problem": error.message}
+    return {**found, "reasons": [plain_reason(text) for text in found["reasons"]]}
 
 
 async def turns_around(

@@ -61,6 +61,12 @@ class Walk:
         self.page.go_back()
         self.arrives(pattern)
 
+    def opens_a_turn(self) -> None:
+        """Open the session, and its first turn by keys."""
+        self.opens("/sessions/s1")
+        self.presses("ArrowDown", "Enter")
+        self.arrives("**/turns/*")
+
 
 @pytest.fixture(scope="module")
 def root(site: Site, tmp_path_factory: pytest.TempPathFactory) -> str:
@@ -147,18 +153,14 @@ def test_walk_through_the_sessions_to_one(walk: Walk) -> None:
 
 
 def test_walk_to_why_a_file_is_not_in(walk: Walk) -> None:
-    walk.opens("/sessions/s1")
-    walk.presses("ArrowDown", "Enter")
-    walk.arrives("**/turns/*")
+    walk.opens_a_turn()
     walk.tabs_to(walk.page.get_by_label("Why is a file in, or not?"))
     walk.types("web/money.ts")
     expect(walk.page.locator("#why .notice")).to_contain_text("web/money.ts is n")
 
 
 def test_walk_to_what_changed_between_two_turns(walk: Walk) -> None:
-    walk.opens("/sessions/s1")
-    walk.presses("ArrowDown", "Enter")
-    walk.arrives("**/turns/*")
+    walk.opens_a_turn()
     walk.enters(walk.page.get_by_role("button", name="Compare", exact=True))
     walk.arrives("**/difference?with=*")
     walk.enters(walk.page.get_by_role("link", name="The other way round"))
@@ -168,9 +170,7 @@ def test_walk_to_what_changed_between_two_turns(walk: Walk) -> None:
 
 
 def test_walk_over_the_map(walk: Walk) -> None:
-    walk.opens("/sessions/s1")
-    walk.presses("ArrowDown", "Enter")
-    walk.arrives("**/turns/*")
+    walk.opens_a_turn()
     walk.enters(walk.page.get_by_role("link", name="Map", exact=True))
     walk.arrives("**view=map*")
     walk.tabs_to(walk.page.locator("a.cell").first)
